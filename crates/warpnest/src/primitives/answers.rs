@@ -6,8 +6,8 @@ use crate::{Buffer, Device, Result, Stream, Value};
 use gpu_kernels::plain::Plain;
 use std::mem::MaybeUninit;
 
-/// Answers on a device: a value for each query, and a bit that tells whether the query was found.
-/// The bit is needed because every value is legal.
+/// Answers on a device: a value for each query, and a bit that tells whether it was found, because
+/// every value is legal.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Answers<V> {

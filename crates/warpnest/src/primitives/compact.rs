@@ -1,4 +1,4 @@
-//! Stream compaction: writes the flagged elements of an array side by side.
+//! Stream compaction.
 
 use super::{Scratch, check_items};
 use crate::runtime::stream::Batch;
@@ -14,8 +14,8 @@ pub(crate) use gpu_kernels::primitives::compact::state_words;
 /// written to `count[0]`. The remaining elements of `output` are left unchanged.
 ///
 /// `keep` has the layout of [`Answers::found`](crate::Answers::found). One pass reads all elements
-/// and writes the kept elements. The scratch takes 8 bytes for each 7,168 elements of `u32`, or for
-/// each 3,584 elements of `u64`.
+/// and writes the kept elements. The scratch takes 8 bytes per 7,168 elements of `u32`, or for each
+/// 3,584 elements of `u64`.
 ///
 /// # Errors
 /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless `keep` has a word for
@@ -57,8 +57,8 @@ pub fn compact<T: Scalar>(
 /// Queues the compaction of `items` items.
 ///
 /// # Safety
-/// The conditions of the kernel's documentation hold. The arrays were obtained from the batch, the
-/// last three of them for writing. `state` has [`state_words`] words, which are 0.
+/// The conditions of the kernel's documentation hold. The arrays are from the batch, the last three
+/// of them for writing. `state` has [`state_words`] words, which are 0.
 pub(crate) unsafe fn launch_compact<T: Scalar>(
     batch: &Batch<'_>,
     items: u64,
@@ -69,7 +69,7 @@ pub(crate) unsafe fn launch_compact<T: Scalar>(
     state: Global<u64>,
 ) -> Result<()> {
     let compact = Compact { input, keep, output, count, state, plan: CompactParams { items } };
-    // SAFETY: the caller guarantees the conditions of the kernel.
+    // SAFETY: the caller guarantees the conditions.
     unsafe { batch.launch_blocks(&compact, items.div_ceil(tile::<T>())) }
 }
 
@@ -93,15 +93,15 @@ pub fn flag_last_of_each<K: KeyWord>(stream: &Stream, keys: &Buffer<K>, keep: &m
 /// Queues setting the bits of the last key of each run of equal keys, among `items` keys.
 ///
 /// # Safety
-/// The conditions of the kernel's documentation hold. The arrays were obtained from the batch,
-/// `keep` for writing.
+/// The conditions of the kernel's documentation hold. The arrays are from the batch, `keep` for
+/// writing.
 pub(crate) unsafe fn launch_flag<K: KeyWord>(
     batch: &Batch<'_>,
     items: u64,
     keys: Global<K>,
     keep: Global<u32>,
 ) -> Result<()> {
-    // SAFETY: the caller guarantees the conditions of the kernel.
+    // SAFETY: the caller guarantees the conditions.
     unsafe { batch.launch(&LastOfEach { keys, keep, plan: CompactParams { items } }, items) }
 }
 

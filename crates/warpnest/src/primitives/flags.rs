@@ -7,7 +7,7 @@ use crate::{Buffer, BufferSlice, Result, Stream, Value};
 use gpu_kernels::primitives::flags::{COUNTED, CountFlags, EXPANDED, ExpandFlags, FillAbsent, FillParams, FlagsParams};
 use gpu_kernels::types::Scalar;
 
-/// The most blocks that count flags. The limit is low because all blocks add to the same word.
+/// The most blocks that count flags. All of them add to the same word.
 const MAX_COUNTING_BLOCKS: u64 = 1024;
 
 /// Queues writing a byte for each flag: byte `i` becomes 1 if bit `i % 32` of word `i / 32` of
@@ -48,8 +48,8 @@ pub fn expand_flags(stream: &Stream, flags: &Buffer<u32>, output: &mut BufferSli
 /// Queues setting `values[i]` to `value` if flag `i` is not set, so that queries that were not
 /// found get a default.
 ///
-/// Only the flags are read, an eighth of a byte for each value, and only the values of unset flags
-/// are written. The call does not wait and allocates nothing.
+/// Reads an eighth of a byte per value, and writes only the values of unset flags. The call does
+/// not wait and allocates nothing.
 ///
 /// ```
 /// use warpnest::primitives::fill_absent;

@@ -28,7 +28,7 @@ pub fn gather<T: Plain>(
 }
 
 /// Queues a [`gather`] of the rows whose indices are the answers of a lookup. If a query was not
-/// found, its row becomes zeros. In this way a table of row indices can store values of any size.
+/// found, its row becomes zeros. So a table of row indices can store values of any size.
 ///
 /// ```
 /// use bytemuck::{Pod, Zeroable};
@@ -89,8 +89,7 @@ fn launch<T: Plain>(
 ) -> Result<()> {
     const { check_row::<T>() };
     crate::error::same_length(("the indices", indices.len()), ("the output", output.len()))?;
-    // Kernels get arrays that are aligned to 16 bytes, so rows whose size is a multiple of 16 can
-    // be copied in wide words.
+    // Kernels get arrays that are aligned to 16 bytes.
     let width = if size_of::<T>().is_multiple_of(16) { WIDE } else { 1 };
     let pieces = Divisor::new((size_of::<T>() as u64 / 4 / width) as u32);
     let plan = GatherParams { rows: indices.len() as u64, sources: source.len() as u64, width, pieces };
@@ -103,8 +102,8 @@ fn launch<T: Plain>(
             output: batch.write(output).cast(),
             plan,
         };
-        // SAFETY: the output has a row for each index, and `found`, if given, has a bit for each
-        // index. The plan has the count of rows of the source.
+        // SAFETY: the output has a row for each index, and `found` a bit, if given. The plan has
+        // the rows of the source.
         unsafe { batch.launch(&gather, plan.rows * pieces.get() as u64) }
     })
 }
@@ -112,8 +111,8 @@ fn launch<T: Plain>(
 /// Queues the gather of `rows` words, given by their indices.
 ///
 /// # Safety
-/// The arrays were obtained from the batch, `output` for writing. There are `sources` source words,
-/// `rows` indices and `rows` output words.
+/// The arrays are from the batch, `output` for writing. There are `sources` source words, `rows`
+/// indices and `rows` output words.
 pub(crate) unsafe fn launch_gather<W: Scalar>(
     batch: &Batch<'_>,
     (source, sources): (Global<W>, u64),
@@ -125,6 +124,6 @@ pub(crate) unsafe fn launch_gather<W: Scalar>(
     // SAFETY: the kernel's documentation allows `found` to be null.
     let found = unsafe { Global::null() };
     let gather = GatherRows { source: source.cast(), indices, found, output: output.cast(), plan };
-    // SAFETY: the caller guarantees the conditions of the kernel.
+    // SAFETY: the caller guarantees the conditions.
     unsafe { batch.launch(&gather, rows * pieces.get() as u64) }
 }

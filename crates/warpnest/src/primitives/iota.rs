@@ -6,8 +6,8 @@ use gpu_kernels::primitives::iota::{Iota, IotaParams};
 
 /// Queues setting `output[i]` to `i`.
 ///
-/// If [`sort_pairs`](super::sort_pairs) runs after it with these indices as values, they become the
-/// order of the keys. Then [`gather`](super::gather) brings rows of any size into that order:
+/// If [`sort_pairs`](super::sort_pairs) sorts keys with these values, they become the order of the
+/// keys. Then [`gather`](super::gather) brings rows of any size into that order:
 ///
 /// ```
 /// use warpnest::primitives::{Scratch, gather, iota, sort_pairs};

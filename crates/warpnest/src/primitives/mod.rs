@@ -24,9 +24,8 @@
 //! # Ok::<(), warpnest::Error>(())
 //! ```
 
-// Each file contains one primitive, whose kernels are in the file of the same name in
-// `gpu_kernels`. `radix_passes` plans the passes of `radix`; the passes move the arrays of `pairs`
-// and use the memory of `scratch`.
+// Each file contains one primitive; its kernels are in the file of the same name. `radix_passes`
+// plans the passes of `radix`, which move the `pairs` in the memory of `scratch`.
 pub(crate) mod answers;
 mod compact;
 mod flags;

@@ -49,10 +49,10 @@ pub const MAX_HISTOGRAM_BITS: u32 = 32;
 /// the value `v`. Reads the keys once, takes no scratch and allocates nothing.
 ///
 /// Fields of up to [`MAX_BITS`] bits are counted in on-chip memory. For wider fields, up to
-/// [`MAX_HISTOGRAM_BITS`], only the frequent values among each 4,096 neighbouring keys are counted
-/// on chip. Each other key takes an atomic addition to `counts`. Therefore the time depends on
-/// whether the counts fit into the cache, and depends little on the skew of the keys. On the CPU
-/// engine, one thread counts these wider fields.
+/// [`MAX_HISTOGRAM_BITS`], only the frequent values of each 4,096 neighbouring keys are counted on
+/// chip, and each other key takes an atomic addition to `counts`. So the time depends on whether
+/// the counts fit into the cache, and little on skew. On the CPU engine, one thread counts these
+/// wider fields.
 ///
 /// ```
 /// use warpnest::primitives::{BitField, histogram};
@@ -106,11 +106,11 @@ const WIDE_BLOCKS: PerMachine<u64> = PerMachine { gpu: 2048, core: 1 };
 
 /// Queues a stable partition: writes the pairs to the outputs ordered by a bit field of their keys.
 /// Pairs with equal fields keep the order of the input. `starts[v]` becomes the offset of the first
-/// pair with value `v`, or the offset where it would be if there is none.
+/// pair with value `v`, even if there is none.
 ///
 /// Reads the keys twice and the values once, and writes keys and values once. The scratch takes
-/// `2^(bits + 2)` bytes for each 8,192 pairs of 32-bit keys and values, and twice as much for wider
-/// keys or values.
+/// `2^(bits + 2)` bytes per 8,192 pairs of 32-bit keys and values, and twice as much for wider keys
+/// or values.
 ///
 /// # Errors
 /// [`ConfigError::BitField`]; [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer)
@@ -136,8 +136,7 @@ pub fn partition_pairs<K: KeyWord, V: ValueWord>(
         let input = Pairs { keys: batch.read(keys), values: batch.read(values) };
         let output = Pairs { keys: batch.write(keys_out), values: batch.write(values_out) };
         // SAFETY: inputs and outputs have as many pairs as the passes, and `work` has at least
-        // `passes.words()` words. The scanned counts are its first words, and there are as many as
-        // `starts` has.
+        // `passes.words()` words. Its first words are the scanned counts, as many as `starts` has.
         unsafe {
             passes.clear(batch, work)?;
             passes.count(batch, work, input.keys)?;
@@ -164,8 +163,8 @@ impl<K: KeyWord, V: Payload> Sort<K, V> {
     /// Queues the sort of `input` to `output`. If `in_place`, `output` is the same as `input`.
     ///
     /// # Safety
-    /// `input` and `output` have as many pairs as the sort, and `work` has at least the sort's
-    /// words. The arrays were obtained from the batch, `output` for writing.
+    /// Both arrays have the sort's pairs, and `work` has its words. The arrays are from the batch,
+    /// `output` for writing.
     pub(crate) unsafe fn queue<'b>(
         &self,
         batch: &Batch<'b>,
@@ -198,8 +197,8 @@ pub(crate) fn sort_scratch_bytes<K: KeyWord, V: ValueWord>(items: u64) -> Result
 /// Queues a stable sort of pairs by key, in place.
 ///
 /// A sort takes four passes over 32-bit keys, and eight passes over 64-bit keys. The scratch takes
-/// as much memory as the pairs, and for each pass 1 KiB for each 8,192 pairs. With 64-bit keys or
-/// values, each pass takes 1 KiB for each 4,096 pairs.
+/// as much memory as the pairs, and for each pass 1 KiB per 8,192 pairs. With 64-bit keys or
+/// values, each pass takes 1 KiB per 4,096 pairs.
 ///
 /// On the CPU engine a pass covers up to 11 bits instead of 8. If all keys have the same digit, its
 /// pass is skipped, so small keys are sorted faster.
@@ -227,10 +226,10 @@ pub fn sort_pairs<K: KeyWord, V: ValueWord>(
 
 /// Queues a sort of `keys` in ascending order, in place.
 ///
-/// There are as many passes as in [`sort_pairs`]. A pass moves 8 bytes for each 32-bit key, where a
-/// pass over pairs moves 16 bytes for each pair. The scratch takes as much memory as the keys, and
-/// for each pass 1 KiB for each 8,192 keys, or for each 4,096 keys of 64 bits. On the CPU engine
-/// the passes are the same as in [`sort_pairs`].
+/// There are as many passes as in [`sort_pairs`]. A pass moves 8 bytes per 32-bit key, where a pass
+/// over pairs moves 16 bytes per pair. The scratch takes as much memory as the keys, and for each
+/// pass 1 KiB per 8,192 keys, or for each 4,096 keys of 64 bits. On the CPU engine the passes are
+/// the same as in [`sort_pairs`].
 ///
 /// ```
 /// use warpnest::primitives::{Scratch, sort_keys};

@@ -12,8 +12,8 @@ use gpu_kernels::primitives::scan::{Scan, ScanParams};
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::{KeyWord, Payload};
 
-/// Returns the count of blocks of the histogram kernel. There are enough blocks to fill the device,
-/// but few enough that adding each block's counters to the global ones costs little.
+/// Returns the count of blocks of the histogram kernel. It is enough to fill the device, but so low
+/// that adding up each block's counters costs little.
 pub(super) fn histogram_blocks(machine: Machine, items: u64) -> u64 {
     match machine.cores() {
         None => items.div_ceil(8 * 256).min(1024),
@@ -21,9 +21,8 @@ pub(super) fn histogram_blocks(machine: Machine, items: u64) -> u64 {
     }
 }
 
-/// Returns the count of pairs of a block. A CPU has only one block for each core, because at each
-/// border between the pairs of two blocks, once for each digit, two cores write to the same cache
-/// line.
+/// Returns the count of pairs of a block. A CPU has one block per core, because two cores write to
+/// the same cache line where the pairs of two blocks meet, once for each digit.
 fn tile_on<K: KeyWord, V: Payload>(machine: Machine, items: u64) -> u64 {
     let tile = radix::tile::<K, V>();
     match machine.cores() {
@@ -41,10 +40,9 @@ const MIN_TILE: u64 = 1 << 16;
 /// has the times).
 const FEW_BITS: u32 = 8;
 
-/// Least-significant-digit passes over pairs, and the layout of their scratch. The scratch has four
-/// parts: the counts, the words in which the scan's blocks publish, the words in which the blocks
-/// of each pass publish, and the digit starts of later portions. Counts and published words must be
-/// 0 before the first step.
+/// Least-significant-digit passes over pairs, and the layout of their scratch. The scratch contains
+/// the counts, the state of the scan, the state of each pass, and the digit starts of later
+/// portions. Counts and state must be 0 before the first step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RadixPasses<K, V> {
     first: Digit,
@@ -70,9 +68,8 @@ impl<K: KeyWord, V: Payload> RadixPasses<K, V> {
 
     /// Returns the passes that order pairs by all bits of the word from which `of` takes digits.
     ///
-    /// On a CPU a pass by many bits costs no more than a pass by few bits. But all counters take
-    /// memory, so passes by many bits are used only if the scratch does not become larger than on a
-    /// GPU.
+    /// On a CPU a pass by many bits costs no more than a pass by few bits. But its counters take
+    /// memory, so it is used only if the scratch is then no larger than on a GPU.
     pub(crate) fn by_all_bits(of: Digit, items: u64, machine: Machine) -> Self {
         let of_bits = |bits, machine| Self::new(Digit { shift: 0, bits, ..of }, K::BITS, items, machine);
         let (few, many) = (of_bits(FEW_BITS, machine), of_bits(MAX_BITS_IN_TURN, machine));
@@ -176,14 +173,14 @@ impl<K: KeyWord, V: Payload> RadixPasses<K, V> {
     pub(crate) unsafe fn count<'b>(&self, batch: &Batch<'b>, work: &'b Buffer<u64>, keys: Global<K>) -> Result<()> {
         let plan = HistogramParams { digit: self.first, items: self.items, digits: self.digits, padding: 0 };
         let histogram = Histogram { keys, counts: batch.write(work).cast(), plan };
-        // SAFETY: the caller guarantees the conditions of the kernel.
+        // SAFETY: the caller guarantees the conditions.
         unsafe { batch.launch_blocks(&histogram, histogram_blocks(self.machine, self.items)) }
     }
 
     /// Replaces the counts by the offsets at which each digit's pairs start.
     ///
     /// # Safety
-    /// The conditions of [`RadixPasses::count`] hold, and that step has been queued.
+    /// As for [`RadixPasses::count`], which was queued before.
     pub(crate) unsafe fn scan<'b>(&self, batch: &Batch<'b>, work: &'b Buffer<u64>) -> Result<()> {
         let work = batch.write(work);
         let counts = work.cast::<u32>();
@@ -195,16 +192,16 @@ impl<K: KeyWord, V: Payload> RadixPasses<K, V> {
             state: work.offset(self.counts_words()),
             plan: ScanParams { items: self.counters() },
         };
-        // SAFETY: the caller guarantees the conditions of the kernel.
+        // SAFETY: the caller guarantees the conditions.
         unsafe { batch.launch_blocks(&scan, self.counters().div_ceil(gpu_kernels::primitives::scan::tile::<u32>())) }
     }
 
     /// Returns a mask of the digits in which keys differ, after they were counted. Passes by the
-    /// other digits would move nothing. A device that is still counting cannot know the mask, so
-    /// then it contains all digits.
+    /// other digits would move nothing. While a device is still counting, the mask contains all
+    /// digits.
     ///
     /// # Safety
-    /// The conditions of [`RadixPasses::scan`] hold, and the scan is queued only after this step.
+    /// As for [`RadixPasses::scan`], which is queued after this step.
     pub(crate) unsafe fn differing<'b>(&self, batch: &Batch<'b>, work: &'b Buffer<u64>) -> Result<u32> {
         let all = (1 << self.digits) - 1;
         let Some(counts) = batch.peek(work, self.counts_words())? else { return Ok(all) };
@@ -241,7 +238,7 @@ impl<K: KeyWord, V: Payload> RadixPasses<K, V> {
                 left if left % 2 == 0 => to.between_passes(self.items, self.machine),
                 _ => other.between_passes(self.items, self.machine),
             };
-            // SAFETY: the caller guarantees the conditions of the pass.
+            // SAFETY: the caller guarantees the conditions.
             unsafe { self.pass_by(batch, work, (digit, number == 0), from, next)? };
             from = next;
         }
@@ -252,9 +249,8 @@ impl<K: KeyWord, V: Payload> RadixPasses<K, V> {
     /// queued.
     ///
     /// # Safety
-    /// The conditions of [`RadixPasses::scan`] hold, and the scan has been queued. `from` and `to`
-    /// have `items` pairs each and do not overlap. Both were obtained from the batch, `to` for
-    /// writing.
+    /// As for [`RadixPasses::scan`], which was queued before. `from` and `to` have `items` pairs
+    /// each and do not overlap. Both are from the batch, `to` for writing.
     pub(crate) unsafe fn pass<'b>(
         &self,
         batch: &Batch<'b>,
@@ -263,7 +259,7 @@ impl<K: KeyWord, V: Payload> RadixPasses<K, V> {
         from: Pairs<K, V>,
         to: Pairs<K, V>,
     ) -> Result<()> {
-        // SAFETY: the caller guarantees the conditions of the pass.
+        // SAFETY: the caller guarantees the conditions.
         unsafe { self.pass_by(batch, work, (Some(pass), pass == 0), from, to) }
     }
 

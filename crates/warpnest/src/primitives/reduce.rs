@@ -67,11 +67,10 @@ pub(crate) const fn sum_of<T: Number>() -> Combine {
 /// `starts[s]..starts[s + 1]`, to `output[s]`.
 ///
 /// `starts` has one element more than there are segments, and is in ascending order. Segments may
-/// be empty. Items before the first start, and items at or after the last start, belong to no
-/// segment. If `starts` is not in ascending order, or has an element greater than the count of
-/// items, the results are unspecified.
+/// be empty. Items before the first start or after the last segment belong to no segment. If
+/// `starts` does not ascend, or exceeds the count of items, the results are unspecified.
 ///
-/// Reads each item and each start once. The scratch takes 12 bytes for each 4,096 items.
+/// Reads each item and each start once. The scratch takes 12 bytes per 4,096 items.
 ///
 /// ```
 /// use warpnest::primitives::{Max, Scratch, Sum, segmented_reduce};
@@ -121,7 +120,7 @@ pub fn segmented_reduce<T: Number, R: Reduction<T>>(
 /// `output`, and the count of distinct keys to `count[0]`.
 ///
 /// If [`sort_pairs`](super::sort_pairs) runs before it, the two group the pairs by key. Reads the
-/// keys twice and the values once. The scratch takes 8 bytes for each key, and the scratch of
+/// keys twice and the values once. The scratch takes 8 bytes per key, and the scratch of
 /// [`runs_of_sorted`](super::runs_of_sorted).
 ///
 /// ```
@@ -230,8 +229,8 @@ impl Reduce {
     /// a `W`.
     ///
     /// # Safety
-    /// The conditions of the kernel's documentation hold. The arrays were obtained from the batch,
-    /// the last two for writing. `heads` has [`heads_words`] words.
+    /// The conditions of the kernel's documentation hold. The arrays are from the batch, the last
+    /// two for writing. `heads` has [`heads_words`] words.
     pub(crate) unsafe fn queue<W: ValueWord>(
         self,
         batch: &Batch<'_>,
@@ -271,7 +270,7 @@ impl Reduce {
             plan,
         };
         let add = AddHeads { starts: segments.starts, sums, results, head_ids, heads, plan };
-        // SAFETY: the caller guarantees the conditions of both kernels.
+        // SAFETY: the caller guarantees the conditions.
         unsafe {
             batch.launch_blocks(&reduce, tiles)?;
             // A single tile has no head to add.

@@ -60,7 +60,7 @@ pub(crate) unsafe fn launch_scatter<'b, T: Plain>(
     output: &'b Buffer<T>,
 ) -> Result<()> {
     const { check_row::<T>() };
-    // SAFETY: the caller guarantees the conditions of `launch`.
+    // SAFETY: the caller guarantees the conditions.
     unsafe {
         match size_of::<T>().is_multiple_of(8) {
             true => launch::<T, u64>(batch, values, sources, indices, output),
@@ -96,7 +96,6 @@ unsafe fn launch<'b, T, W: Scalar>(
         output: batch.write(output).cast(),
         plan,
     };
-    // SAFETY: the caller guarantees the conditions of the kernel; the plan has the count of rows of
-    // the output.
+    // SAFETY: the caller guarantees the conditions; the plan has the output's rows.
     unsafe { batch.launch(&scatter, plan.rows * words.get() as u64) }
 }

@@ -54,10 +54,9 @@ impl Scratch {
     }
 
     /// Lends memory for `length` elements, whose contents are unspecified, until
-    /// [`Scratch::give_back`] returns it. The memory is the smallest free buffer that is large
-    /// enough; if there is none, a new buffer replaces the largest free buffer. Unlike the
-    /// scratch's own words, such memory can be lent several times at once, and keeps its contents
-    /// while operations use the scratch.
+    /// [`Scratch::give_back`] returns it. It is the smallest free buffer that is large enough, or a
+    /// new buffer that replaces the largest. Unlike the scratch's own words, such memory can be
+    /// lent several times at once, and keeps its contents while operations use the scratch.
     pub(crate) fn lend<T: Plain>(&mut self, length: usize) -> Result<Buffer<T>> {
         let bytes = |buffer: &Buffer<u32>| 4 * buffer.capacity();
         let enough = |(_, buffer): &(usize, &Buffer<u32>)| bytes(buffer) / size_of::<T>() >= length;
@@ -78,7 +77,7 @@ impl Scratch {
 
     /// Takes back memory that was lent, or takes any other buffer.
     pub(crate) fn give_back<T>(&mut self, buffer: Buffer<T>) {
-        // SAFETY: the buffer is emptied at once, so no element is read as a `u32`.
+        // SAFETY: the buffer is emptied, so no element is left.
         let mut buffer = unsafe { buffer.reinterpreted::<u32>() };
         buffer.empty();
         self.free.push(buffer);
@@ -90,8 +89,8 @@ impl Scratch {
         let held = match self.words.take() {
             Some(held) if held.len() as u64 >= words => held,
             old => {
-                // The old memory is freed before the new memory is allocated, because both together
-                // may exceed the device's memory.
+                // The old memory is freed first, because both together may exceed the device's
+                // memory.
                 drop(old);
                 Buffer::uninitialized(&self.device, words as usize)?
             }

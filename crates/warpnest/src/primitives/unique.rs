@@ -95,8 +95,7 @@ pub fn unique_of_sorted<K: KeyWord>(
 /// ```
 ///
 /// # Errors
-/// The errors of [`unique_of_sorted`], and
-/// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) if `starts` has another length.
+/// The errors of [`unique_of_sorted`], and an error if `starts` has another length.
 pub fn runs_of_sorted<K: KeyWord>(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -131,14 +130,14 @@ pub(crate) const fn runs_words<K: KeyWord>(items: u64) -> u64 {
     state_words::<K>(items).next_multiple_of(2) + items.div_ceil(128) * 2
 }
 
-/// Queues finding the runs of `items` sorted keys, of which there is at least one: writes the
-/// distinct keys, the starts of the runs, and their count. All runs are counted, but at most
-/// `capacity` runs are written. The scratch begins at word `first` of `work`, which must be even.
+/// Queues finding the runs of `items` sorted keys, at least one: writes the distinct keys, the
+/// starts of the runs, and their count. At most `capacity` runs are written, but all are counted.
+/// The scratch begins at word `first` of `work`, which is even.
 ///
 /// # Safety
 /// There are `items` keys, `capacity` elements of output, and one start more. `work` has
-/// [`runs_words`] words, starting at word `first`. The arrays were obtained from the batch, the
-/// outputs for writing.
+/// [`runs_words`] words, starting at word `first`. The arrays are from the batch, the outputs for
+/// writing.
 pub(crate) unsafe fn queue_runs<'b, K: KeyWord>(
     batch: &Batch<'b>,
     (work, first): (&'b Buffer<u64>, u64),

@@ -1,9 +1,9 @@
 //! Group-by, joins, and distinct keys with ids.
 //!
 //! [`Join`] returns the pairs of rows of two tables whose keys are equal. [`WideJoin`] does the
-//! same for keys of any number of columns, which may contain texts. [`GroupBy`] describes a key
-//! column and the aggregates of other columns; [`GroupBy::run`] returns the groups on the host, and
-//! [`GroupBy::run_on`] on the device.
+//! same for keys of any number of columns, which may contain texts. [`GroupBy`] aggregates other
+//! columns for each key; [`GroupBy::run`] returns the groups on the host, and [`GroupBy::run_on`]
+//! on the device.
 //!
 //! ```
 //! use warpnest::Device;

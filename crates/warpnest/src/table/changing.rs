@@ -47,7 +47,7 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
 impl<T: HasValues> Table<T> {
     /// Gives every key its value; returns how many of the keys were new. Keys and values are slices
     /// or buffers. The documentation of each map says which of several pairs of one key wins, and
-    /// in what state an error leaves the map.
+    /// what an error leaves.
     ///
     /// # Errors
     /// * [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer)(then nothing was done).

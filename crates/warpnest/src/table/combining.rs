@@ -54,8 +54,8 @@ impl<V: Number> Fold<V> {
 /// [`shrink_to_fit`](BulkMap::shrink_to_fit). The other two maps group the rows, look up and
 /// insert.
 ///
-/// A batch that is refused has combined none of its rows. It is refused with
-/// [`Error::Input`](crate::Error::Input), with [`Error::Full`](crate::Error::Full), or with
+/// A refused batch has combined none of its rows. The errors are
+/// [`Error::Input`](crate::Error::Input), [`Error::Full`](crate::Error::Full), or
 /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) while rows are merged or the table grows. If
 /// the device fails later, each key has combined none, some or all of its rows, or
 /// [`Error::Emptied`](crate::Error::Emptied) says that the map is empty.

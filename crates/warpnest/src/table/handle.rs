@@ -10,8 +10,8 @@ use crate::{Answers, Buffer, BufferSlice, Device, Result, Stream};
 use std::fmt;
 use std::marker::PhantomData;
 
-/// A table in the memory of a device, for arrays of keys and queries. Its [`Kind`] `T` decides what
-/// it stores, and each kind of table has a name of its own.
+/// A table in the memory of a device, for arrays of keys and queries. Each [`Kind`] `T` of table
+/// has names of its own.
 ///
 /// * [`BulkMap`](crate::BulkMap), a [`Map`](crate::design::Map), whose names tell its design:
 ///   [`PageMap`](crate::PageMap), [`CuckooMap`](crate::CuckooMap),
@@ -43,8 +43,8 @@ use std::marker::PhantomData;
 /// ```
 pub struct Table<T: Kind> {
     pub(crate) table: T::Table,
-    // This must be the last field: its size is known for every `T`, so a wrong key type gives no
-    // second compiler error.
+    // This must be the last field: its size is known for every `T`, which avoids a second compiler
+    // error.
     kind: PhantomData<fn() -> T>,
 }
 
@@ -146,11 +146,11 @@ impl<T: Kind> Table<T> {
     /// Frees the scratch of rebuilds and batches, which the next rebuild or batch allocates again,
     /// and memory that the table no longer needs.
     ///
-    /// If the table was rebuilt from fewer pairs, it is copied to a smaller allocation, so for a
-    /// moment both allocations exist. If a [`PageMap`](crate::PageMap) has capacity for more keys
-    /// than it has, it is built again beside the old table. That takes memory for all pairs and for
-    /// a build of them. A [`CuckooMap`](crate::CuckooMap) keeps its slots. If a
-    /// [`RowMap`](crate::RowMap) has rows that no key refers to, it is copied.
+    /// A table that was rebuilt from fewer pairs is copied to a smaller allocation; for a moment
+    /// both exist. If a [`PageMap`](crate::PageMap) has capacity for more keys than it has, it is
+    /// built again beside the old table. This takes memory for all pairs and their build. A
+    /// [`CuckooMap`](crate::CuckooMap) keeps its slots. If a [`RowMap`](crate::RowMap) has rows
+    /// that no key refers to, it is copied.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver),
@@ -234,9 +234,8 @@ impl<T: Kind> Table<T> {
 impl<T: Kind> Table<T> {
     /// Returns the values of `queries`, in their order.
     ///
-    /// If the queries or the values exceed 128 MiB, they are processed on a GPU in chunks, so that
-    /// copies to the device and back overlap. (The queries of a [`RowMap`](crate::RowMap) are
-    /// processed in one chunk.)
+    /// On a GPU, more than 128 MiB of queries or values are processed in chunks, so that copies to
+    /// the device and back overlap. (A [`RowMap`](crate::RowMap) processes them at once.)
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
@@ -269,7 +268,7 @@ impl<T: Kind> Table<T> {
     }
 
     /// Queues the lookup of `queries` into existing answers; allocates nothing. (The first call of
-    /// a [`RowMap`](crate::RowMap) with these answers allocates 4 bytes for each query, which the
+    /// a [`RowMap`](crate::RowMap) with these answers allocates 4 bytes per query, which the
     /// answers keep.)
     ///
     /// # Errors

@@ -14,8 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 /// The host memory for the answers to a lookup. An array that is not wanted is empty.
 #[derive(Debug)]
 pub struct HostAnswers<'a, V> {
-    /// The values of queries. A query that was not found gets `default`, or 0 if there is no
-    /// default.
+    /// The values. A query that was not found has the default, or 0.
     pub values: &'a mut [V],
     /// The value of queries that were not found.
     pub default: Option<V>,
@@ -115,8 +114,8 @@ impl<V: Value> Memory<V> {
 }
 
 /// Looks queries up: in chunks where that is faster, and otherwise on `stream`. Returns the count
-/// of queries that were found, if they are counted. The caller guarantees that the table's values
-/// are of type `V`, which the table itself does not record.
+/// of queries that were found, if they are counted. The table's values must be of type `V`, which
+/// the table does not record.
 pub(super) fn get_on_host<K: Key, V: Value>(
     table: &dyn ReadTable<K::Word, V::Word>,
     stream: &Stream,

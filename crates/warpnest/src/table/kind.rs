@@ -1,5 +1,5 @@
-//! The kinds of tables: the operations that a [`Table`](super::handle::Table) needs from each kind,
-//! and the bounds of functions that accept several kinds. All traits are sealed.
+//! The kinds of tables: the operations that a [`Table`](super::handle::Table) needs from each, and
+//! the bounds of functions that accept several kinds. All traits are sealed.
 
 use super::design::Design;
 use super::raw::{ReadTable, StoredTable, sealed::Sealed};
@@ -173,9 +173,8 @@ pub trait Inserts: Erases + Finds {
         values: &Buffer<Self::Value>,
     ) -> Result<usize>;
 
-    /// Removes keys, and writes the values that they had to `answers`. The buffers and the stream
-    /// are on the table's device, and there are as many answers as keys. Returns how many of the
-    /// keys were in the table.
+    /// Removes keys, and writes their values to `answers`, of which there are equally many.
+    /// Everything is on the table's device. Returns how many of the keys were in the table.
     #[doc(hidden)]
     fn remove(
         table: &mut Self::Table,

@@ -23,8 +23,7 @@ pub(crate) fn get_many<K: Key, V: Value>(
     table: &dyn ReadTable<K::Word, V::Word>,
     queries: &[K],
 ) -> Result<Vec<Option<V>>> {
-    // Without queries there is no chunk, so this check must come first: an unusable table returns
-    // an error even then.
+    // Without queries there is no chunk, but an unusable table must return an error.
     table.check_usable()?;
     let mut values = Vec::with_capacity(queries.len());
     let spare = &mut values.spare_capacity_mut()[..queries.len()];
@@ -48,8 +47,8 @@ pub(crate) fn get_many<K: Key, V: Value>(
     Ok(values)
 }
 
-/// Writes the values of queries to `spare`, which is as long as `queries`. The device memory of the
-/// last call is reused if that call had as many queries.
+/// Writes the values of queries to `spare`, which is as long as `queries`. Device memory of the
+/// last call is reused if it has the same size.
 fn write_answers<K: Key, V: Value>(
     table: &dyn ReadTable<K::Word, V::Word>,
     stream: &Stream,
@@ -96,8 +95,7 @@ pub(crate) fn get_many_into<K: Key, V: Value>(
     answers: &mut Answers<V>,
 ) -> Result<()> {
     crate::error::same_length(("the queries", queries.len()), ("the answers", answers.len()))?;
-    // SAFETY: there are as many answers as queries, and nothing else uses the answers, which the
-    // caller borrows mutably.
+    // SAFETY: there are as many answers as queries, and the caller borrows the answers mutably.
     unsafe { table.find(stream, queries.words(), (Some(answers.values.words()), &answers.found)) }
 }
 
@@ -134,8 +132,7 @@ pub(crate) fn contains_many_on<K: Key, V: words::ValueWord>(
     Ok(found)
 }
 
-/// Queues a lookup that tells whether each of `queries` is in the table, and writes the answers to
-/// `found` as bits.
+/// Queues a lookup that tells whether each of `queries` is in the table, and writes the found-bits.
 pub(crate) fn contains_many_into<K: Key, V: words::ValueWord>(
     table: &dyn ReadTable<K::Word, V>,
     stream: &Stream,
@@ -146,7 +143,6 @@ pub(crate) fn contains_many_into<K: Key, V: words::ValueWord>(
         ("the queries, in words of 32,", queries.len().div_ceil(32)),
         ("the found-words", found.len()),
     )?;
-    // SAFETY: there are enough found-words, and nothing else uses the words, which the caller
-    // borrows mutably.
+    // SAFETY: there are enough found-words, and the caller borrows the words mutably.
     unsafe { table.find(stream, queries.words(), (None, found)) }
 }

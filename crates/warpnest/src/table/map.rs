@@ -136,8 +136,7 @@ impl<K: Key, V: Value, D: Changes> Inserts for Map<K, V, D> {
     fn remove(table: &mut Self::Table, stream: &Stream, keys: &Buffer<K>, answers: &mut Answers<V>) -> Result<usize> {
         let Answers { values, found, .. } = &*answers.words_mut();
         let outputs = Some((Some(values), found));
-        // SAFETY: there are as many answers as keys, and nothing else uses the answers, which the
-        // caller borrows mutably.
+        // SAFETY: there are as many answers as keys, and the caller borrows the answers mutably.
         let removed = unsafe { D::remove::<K::Word, V::Word>(table, stream, keys.words(), outputs) };
         removed.map(|keys| keys as usize)
     }

@@ -1,13 +1,12 @@
 //! The code that all tables share: maps and sets of any design, their configuration, input, lookups
 //! and answers, set operations, and files.
 //!
-//! Read two modules first. `raw` has the operations of every table, and `design` the traits by
-//! which generic code names a table's design. `config`, `settings` and `input` hold what a build
-//! needs, and `built` has the builds. `handle` has the [`Table`](handle::Table) that users hold,
-//! which is generic over its [`Kind`](kind::Kind). [`map`] and [`set`] define two kinds, and
-//! `crate::layered` defines the other kinds. `lookup` runs lookups; `host_lookup` and `map_on_host`
-//! run lookups whose answers go to the host. `changing`, `combining` and `retaining` change tables.
-//! `set_operations` and `file` are independent of them.
+//! Read `raw` first, which has the operations of every table, and `design`, the traits of designs.
+//! `built` builds tables from `config`, `settings` and `input`. `handle` has the
+//! [`Table`](handle::Table) that users hold, which is generic over its [`Kind`](kind::Kind).
+//! [`map`] and [`set`] are two kinds; the others are in `crate::layered`. `lookup` runs lookups,
+//! and `host_lookup` and `map_on_host` send the answers to the host. `changing`, `combining` and
+//! `retaining` change tables.
 //!
 //! Only some designs use `slots` (cuckoo tables), `combine_found` (tables that cannot combine in
 //! place), `id_table` (tables under a compacting table or a multimap), `stages` (the times of a

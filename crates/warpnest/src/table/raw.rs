@@ -37,9 +37,8 @@ pub trait ReadTable<K: KeyWord, V: ValueWord>: Debug + Sync {
     unsafe fn find(&self, stream: &Stream, queries: &Buffer<K>, outputs: Outputs<'_, V>) -> Result<()>;
 
     /// Writes all keys to the front of `keys`, and all values to the front of `values`; returns the
-    /// count of keys. The count differs from the table's length only if a promise of unique keys
-    /// was broken, or if the table's file has a wrong count. Then the count may be larger, and the
-    /// keys that do not fit are left out.
+    /// count of keys. It exceeds the table's length only if a promise of unique keys was broken, or
+    /// if the table's file has a wrong count. Then the other keys are left out.
     ///
     /// # Safety
     /// `keys` has an element for each key, and `values` is as long. `values` is given unless this
@@ -55,9 +54,8 @@ pub trait StoredTable: Sized {
     /// Adds the table's parts to `parts`, which are written to a file.
     fn parts<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()>;
 
-    /// Makes a table of the parts of a file, which may come from an untrusted source. Therefore
-    /// everything that the table's kernels rely on is checked, and each length is checked before
-    /// memory is allocated.
+    /// Makes a table of the parts of a file, which may be untrusted. So everything that kernels
+    /// rely on is checked, and each length before memory is allocated.
     fn from_parts(incoming: &mut Incoming<'_>) -> Result<Self>;
 }
 

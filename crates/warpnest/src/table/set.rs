@@ -139,7 +139,7 @@ impl<D: Design> Config<D> {
     }
 }
 
-/// Operations of sets that differ from the operations of maps because sets have no values.
+/// Builds, keys and changes of sets, which have no values.
 impl<K: Key, D: Sets> BulkSet<K, D> {
     /// Builds a set of the distinct keys among `keys` with the default configuration;
     /// [`Config::build_set`] takes another configuration.
@@ -286,8 +286,8 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
         same_length(("the keys, in words of 32,", keys.len().div_ceil(32)), ("the found-words", found.len()))?;
         check_keys(self.device(), stream, keys)?;
         found.check_argument("the buffer of found-words", self.device())?;
-        // SAFETY: there is a found-word for every 32 keys, and nothing else uses the words, which
-        // the caller borrows mutably.
+        // SAFETY: there is a found-word for every 32 keys, and the caller borrows the words
+        // mutably.
         let removed =
             unsafe { D::remove::<K::Word, Nothing>(&mut self.table, stream, keys.words(), Some((None, found))) };
         removed.map(|keys| keys as usize)

@@ -15,9 +15,9 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
     /// Returns the keys that are in this set, in `other`, or in both, as a set with the
     /// configuration of this set. Waits until the result is built.
     ///
-    /// Writes the keys of both sets to a buffer, looks up the keys of the smaller set in the larger
-    /// set, and builds a set without searching for repeats. Takes memory for the keys of both sets,
-    /// and for the keys of the smaller set a second time, besides the memory of the build.
+    /// Looks up the keys of the smaller set in the larger set, and builds a set without searching
+    /// for repeats. Besides the memory of the build, it takes memory for the keys of both sets, and
+    /// for the smaller set's keys again.
     ///
     /// # Errors
     /// As for [`Config::build_set`](crate::Config::build_set)of the union's keys;
@@ -36,9 +36,9 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
     /// Returns the keys that are in both sets, as a set with the configuration of this set. Waits
     /// until the result is built.
     ///
-    /// Writes the keys of the smaller set to a buffer, looks them up in the larger set, and builds
-    /// a set without searching for repeats. Takes memory for the keys of the smaller set twice,
-    /// besides the memory of the build.
+    /// Looks up the keys of the smaller set in the larger set, and builds a set without searching
+    /// for repeats. Besides the memory of the build, it takes memory for the smaller set's keys
+    /// twice.
     ///
     /// # Errors
     /// As for [`BulkSet::union`].
@@ -52,9 +52,8 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
     /// Returns the keys of this set that are not in `other`, as a set with the configuration of
     /// this set. Waits until the result is built.
     ///
-    /// Writes the keys of this set to a buffer, looks them up in `other`, and builds a set without
-    /// searching for repeats. Takes memory for the keys of this set twice, besides the memory of
-    /// the build.
+    /// Looks up the keys of this set in `other`, and builds a set without searching for repeats.
+    /// Besides the memory of the build, it takes memory for the keys of this set twice.
     ///
     /// # Errors
     /// As for [`BulkSet::union`].
@@ -89,8 +88,8 @@ fn with_keys<K: Key, D: Sets>(
     Ok(BulkSet::of(D::build(config, stream, like.device(), input)?))
 }
 
-/// Returns a set with the configuration of `like`. If `present`, it contains the keys of `set` that
-/// are in `other`; if not, the keys of `set` that are not in `other`.
+/// Returns a set with the configuration of `like`. It contains the keys of `set` that are in
+/// `other` if `present`, else the keys that are not.
 fn selected<K: Key, D: Sets>(
     set: &Set<K, D>,
     stream: &Stream,
@@ -103,9 +102,9 @@ fn selected<K: Key, D: Sets>(
     with_keys(like, stream, &keys, selected)
 }
 
-/// Writes keys of `set` to `output`, starting at element `first`. If `present`, these are the keys
-/// that are in `other`; if not, the keys that are not in `other`. `output` has capacity for all
-/// keys of `set` there. Returns the count of keys written.
+/// Writes keys of `set` to `output`, starting at element `first`. These are the keys that are in
+/// `other` if `present`, else the keys that are not. `output` has capacity for all keys of `set`
+/// there. Returns the count of keys written.
 fn select<K: Key, D: Sets>(
     set: &Set<K, D>,
     stream: &Stream,

@@ -35,7 +35,7 @@ impl<D: Builds> Config<D> {
     /// If a key is repeated all the same, a lookup returns one of its values, never a mix of two.
     /// But the table's length may count the key several times, iterations may return it several
     /// times, and many copies of a key may make the build fail. The documentation of each map says
-    /// which of these can happen.
+    /// which.
     #[must_use]
     pub fn assume_unique(mut self) -> Self {
         self.unique = true;

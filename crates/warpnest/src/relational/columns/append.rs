@@ -7,8 +7,8 @@ use gpu_kernels::relational::rows::{AppendRows, AppendRowsParams};
 /// The rows of a table whose indices are appended.
 #[derive(Clone, Copy)]
 pub(in crate::relational) enum Chosen<'b> {
-    /// The rows whose outcome has its bit in the mask (the second field). The buffer has a word for
-    /// each row, its outcome.
+    /// The rows whose outcome's bit is in the mask (the second field). The buffer has the outcome
+    /// of each row.
     Outcomes(&'b Buffer<u32>, u32),
     /// The rows whose bit is set. The second field is the count of rows.
     Valid(&'b Buffer<u32>, u64),
@@ -17,8 +17,8 @@ pub(in crate::relational) enum Chosen<'b> {
 }
 
 /// Queues appending the indices of the chosen rows to `rows_out`, in any order, as far as there is
-/// capacity. They start at the offset in the header, which advances. If `others_out` is given,
-/// `NO_ROW` is written there for each of these rows.
+/// capacity. They start at the offset in the header. `NO_ROW` is written to `others_out` for each,
+/// if that is given.
 pub(in crate::relational) fn append(
     stream: &Stream,
     chosen: Chosen<'_>,

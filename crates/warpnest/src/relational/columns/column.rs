@@ -74,9 +74,8 @@ impl<'q, T: Plain> Column<'q, T> {
         }
     }
 
-    /// Returns an identity of the memory and the address of the first element, which together
-    /// distinguish columns that are not empty. The address alone is not enough, because addresses
-    /// of two engines, or of an engine and the host, may be equal.
+    /// Returns an id of the memory and the address of the first element, which together distinguish
+    /// columns that are not empty. Addresses in different memories may be equal.
     pub(in crate::relational) fn address(&self) -> [usize; 2] {
         match self.0 {
             Source::Slice(slice) => [0, slice.as_ptr().addr()],

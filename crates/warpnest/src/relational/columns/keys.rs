@@ -70,11 +70,10 @@ impl<'q, K: Key> KeyColumns<'q, K> {
 }
 
 impl<W: KeyWord> KeysOnDevice<'_, W> {
-    /// Queues encoding the keys as words that have the same order as the keys, and writing these to
-    /// `output`.
+    /// Queues encoding the keys to `output`, as words that have the keys' order.
     ///
     /// # Safety
-    /// `output` is an array that was obtained from the batch for writing, and has `items` elements.
+    /// `output` is an array of the batch, for writing, and has `items` elements.
     pub(crate) unsafe fn encode<'b>(
         &'b self,
         batch: &Batch<'b>,
@@ -97,7 +96,7 @@ impl<W: KeyWord> KeysOnDevice<'_, W> {
 /// Queues joining two columns of 32-bit words to one column, and encoding it.
 ///
 /// # Safety
-/// All arrays were obtained from the batch, `output` for writing, and have `items` elements.
+/// All arrays are from the batch, `output` for writing, and have `items` elements.
 pub(in crate::relational) unsafe fn join<W: KeyWord>(
     batch: &Batch<'_>,
     order: KeyOrder,
@@ -122,7 +121,7 @@ pub(in crate::relational) enum Recoding {
 /// Queues encoding or decoding keys.
 ///
 /// # Safety
-/// Both arrays were obtained from the batch, `output` for writing, and have `items` elements.
+/// Both arrays are from the batch, `output` for writing, and have `items` elements.
 pub(in crate::relational) unsafe fn recode<W: KeyWord>(
     batch: &Batch<'_>,
     (order, how): (KeyOrder, Recoding),

@@ -1,6 +1,6 @@
-//! Columns as the inputs of group-by, joins and distinct keys. They are on the host or on a device
-//! ([`column`]), have [`words`] of 32 or 64 bits, and one or two of them are the [`keys`]. [`cast`]
-//! and [`append`] make new columns.
+//! Columns as the inputs of group-by, joins and distinct keys. They are on the host or a device
+//! ([`column`]), and have [`words`] of either size. One or two are the [`keys`]. [`cast`] and
+//! [`append`] make new columns.
 
 mod append;
 mod cast;

@@ -28,8 +28,8 @@ impl Words {
         }
     }
 
-    /// Sets the count of words to `length`; their contents are then unspecified. Allocates memory
-    /// only if there is too little.
+    /// Sets the count of words to `length`, with unspecified contents. Allocates memory only if
+    /// there is too little.
     pub(crate) fn resize(&mut self, device: &Device, length: usize) -> Result<()> {
         match self {
             Self::Narrow(words) => words.fit_at_least(device, length).map(|()| words.set_length(length)),

@@ -21,10 +21,10 @@ use gpu_kernels::types::KeyWord;
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 ///
-/// The order depends only on the rows and keys, so it is the same in every run. (In pandas and
-/// polars, equally frequent keys have no defined order.) Keys are compared as in
-/// [`Order::ByKey`](super::super::Order::ByKey). It takes the time and memory of [`Unique`], and
-/// two sorts of the distinct keys. If the order does not matter, [`Unique::counts`] is cheaper.
+/// The order is the same in every run. (In pandas and polars, equally frequent keys have no defined
+/// order.) Keys are compared as in [`Order::ByKey`](super::super::Order::ByKey). It takes as much
+/// as [`Unique`], and two sorts of the distinct keys. Without the order, [`Unique::counts`] is
+/// cheaper.
 ///
 /// # Errors
 /// As for [`Unique::run_on`].
@@ -135,7 +135,7 @@ impl<K: Key> ByCount<K> {
     fn new(stream: &Stream, scratch: &mut Scratch, keys: &Buffer<K>) -> Result<Self> {
         let found = Unique::of(keys).counts().run_on(stream, scratch)?;
         let (keys, counts) = (found.keys.into_words(), vec![Words::Narrow(found.counts)]);
-        // The sorts are stable, so sorting by count keeps the order of equally frequent keys.
+        // The sorts are stable, so equally frequent keys stay in order.
         let by_key = encoded(stream, scratch.device(), K::ORDER, &keys)?;
         let (_, keys, counts) = permuted(stream, scratch, by_key, keys, counts)?;
         let counts: Buffer<u32> = counts_of(counts, scratch.device())?;

@@ -1,6 +1,6 @@
-//! Dictionary encoding on the cores of a CPU, for many distinct keys. The rows are first divided
-//! into parts by the hashes of their keys, so that the dictionary of a part fits into a core's
-//! private caches.
+//! Dictionary encoding on the cores of a CPU, for many distinct keys. The rows are divided into
+//! parts by the hashes of their keys, so that a part's dictionary fits into a core's private
+//! caches.
 
 use super::parts::Encoded;
 use crate::primitives::Scratch;
@@ -14,20 +14,20 @@ use gpu_kernels::seam::Global;
 /// The base-2 logarithm of the average count of rows of a part.
 const PART_BITS: u32 = 12;
 /// The bounds of the base-2 logarithm of the count of parts. There are enough parts for all cores,
-/// but so few that a core has a cache line of each part in its first-level cache.
+/// but so few that a core's first-level cache has a line of each.
 const MIN_BITS: u32 = 4;
 const MAX_BITS: u32 = 11;
 
-/// The fewest rows of a chunk, and the most chunks for each core. With several chunks for each
-/// core, a core that wakes up late can process fewer chunks than the others.
+/// The fewest rows of a chunk, and the most chunks per core. With several chunks per core, a core
+/// that wakes up late can process fewer.
 const MIN_CHUNK_ROWS: u64 = 1 << 13;
 const CHUNKS_A_CORE: u64 = 4;
 
 /// The most words of scratch for each row, unless a single core needs more.
 const WORDS_A_ROW: u64 = 8;
 
-/// Encodes the rows `keys` on `cores` cores; returns the count of distinct keys. If `in_order`, ids
-/// are in the order in which the keys first appear; otherwise their order is arbitrary.
+/// Encodes the rows `keys` on `cores` cores; returns the count of distinct keys. The keys are
+/// `in_order` of appearance, or else in any order.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
@@ -127,8 +127,8 @@ pub(super) fn by_parts<K: Key>(
     Ok(length as usize)
 }
 
-/// Returns the offsets where the rows of each chunk begin in each of `parts` parts, computed from
-/// their counts, and the offsets where the parts begin. The last offset is the count of all rows.
+/// Returns the offset of each chunk's rows in each of `parts` parts, and the offsets of the parts.
+/// The last offset is the count of all rows.
 fn starts(counts: &[u32], parts: usize) -> (Vec<u32>, Vec<u32>) {
     let (mut of_chunks, mut of_parts, mut before) = (counts.to_vec(), Vec::with_capacity(parts + 1), 0);
     for part in 0..parts {

@@ -1,5 +1,4 @@
-//! Chooses how distinct keys are computed: by dictionaries on the cores of a CPU, or by a group-by
-//! and a map on a GPU.
+//! Chooses how distinct keys are computed: by dictionaries on a CPU, or by a group-by and a map.
 
 use super::on_cores::{encoding_cores, on_cores};
 use super::on_device::on_device;

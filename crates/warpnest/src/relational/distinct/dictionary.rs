@@ -1,6 +1,6 @@
 //! Dictionary encoding on the cores of a CPU. Each core encodes a chunk of the rows with a
-//! dictionary of its own, and then the keys of the other chunks are added to the first chunk's
-//! dictionary. If there are many distinct keys, `by_parts` divides the rows by their keys instead.
+//! dictionary of its own, and then all keys are added to the first chunk's dictionary. If there are
+//! many keys, `by_parts` divides the rows by their keys.
 
 use super::by_parts::by_parts;
 use super::parts::Encoded;
@@ -13,27 +13,26 @@ use gpu_kernels::types::{KeyWord, Scalar};
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-/// The fewest rows of a chunk, and the most chunks for each core. With several chunks for each
-/// core, a core that wakes up late can process fewer chunks than the others.
+/// The fewest rows of a chunk, and the most chunks per core. With several chunks per core, a core
+/// that wakes up late can process fewer.
 const MIN_CHUNK_ROWS: u64 = 1 << 15;
 const CHUNKS_A_CORE: u64 = 4;
 /// The fewest rows for more than one chunk. Fewer rows are encoded before another core has woken
 /// up.
 const MIN_SHARED_ROWS: u64 = 1 << 17;
-/// The fewest rows that are divided into parts if there are many distinct keys.
+/// The fewest rows that are divided if there are many keys.
 const MIN_DIVIDED_ROWS: u64 = 1 << 15;
 /// The sample has one of this many rows, and at most `MAX_SAMPLE` rows.
 const SAMPLED_ONE_IN: usize = 64;
 const MAX_SAMPLE: usize = 1 << 13;
 /// The bits for each row of a sample. Each bit stands for a range of hashes.
 const BITS_A_ROW: usize = 16;
-/// If a larger share of a sample's rows has a key that occurs once in the sample, a dictionary of
-/// all keys does not fit into a core's private caches. It is the share for about 6,000 keys in the
-/// largest sample.
+/// If more of a sample's rows have a key that occurs once, a dictionary of all keys does not fit
+/// into a core's private caches. This share corresponds to about 6,000 keys in the largest sample.
 const SELDOM: f64 = 0.25;
 
-/// Encodes the rows `keys` on `cores` cores; returns the count of distinct keys. If `in_order`, ids
-/// are in the order in which the keys first appear; otherwise their order is arbitrary.
+/// Encodes the rows `keys` on `cores` cores; returns the count of distinct keys. The keys are
+/// `in_order` of appearance, or else in any order.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
@@ -97,15 +96,15 @@ impl Sample {
         self.once as f64 / self.rows.max(1) as f64
     }
 
-    /// Returns the estimated count of distinct keys of all rows, if all keys are equally frequent.
-    /// Then the share of rows whose key occurs once in the sample is e^-(rows / keys).
+    /// Returns the estimated count of distinct keys, if all are equally frequent. Then the share of
+    /// rows whose key occurs once is e^-(rows / keys).
     fn keys(&self) -> f64 {
         self.rows as f64 / -self.once_share().ln()
     }
 }
 
-/// Encodes chunks of the rows with a dictionary for each chunk. Ids are in the order in which the
-/// keys first appear.
+/// Encodes each chunk of the rows with its own dictionary. Ids are in the order of first
+/// appearance.
 fn by_chunks<K: Key>(
     stream: &Stream,
     scratch: &mut Scratch,

@@ -98,7 +98,7 @@ pub fn isin<K: Key>(device: &Device, keys: &[K], among: &[K]) -> Result<Vec<bool
 }
 
 /// Returns the result of [`isin`] on the device, computed on `stream`: bit `i % 32` of word
-/// `i / 32` tells whether key `i` is among the keys. Bits past the last key are 0.
+/// `i / 32` answers key `i`. Bits past the last key are 0.
 ///
 /// # Errors
 /// As for [`Config::build`](crate::Config::build), and
@@ -130,8 +130,7 @@ pub fn isin_into<K: Key>(
     let words = keys.len().div_ceil(32);
     crate::error::same_length(("the keys, in words of 32,", words), ("the found-words", found.len()))?;
     keys.check_device("the buffer of keys", scratch.device())?;
-    // SAFETY: there are enough found-words, and nothing else uses the words, which the caller
-    // borrows mutably.
+    // SAFETY: there are enough found-words, and the caller borrows the words mutably.
     with_set(stream, scratch, among, |set| unsafe { set.find(stream, keys.words(), (None, found)) })
 }
 

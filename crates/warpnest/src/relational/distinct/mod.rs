@@ -1,9 +1,9 @@
 //! The distinct keys of a column, with ids, counts and first rows, and keys sorted by their counts.
 //!
-//! A `functions` call or a `query` describes the wanted parts (`parts`). `compute` chooses between
-//! `on_cores`, which uses the dictionaries of `dictionary` and `by_parts`, and `on_device`. `rows`
-//! describes rows of several columns. `row_ids` gives them ids over many batches, by the steps of
-//! `row_steps`, and `key_ids` does so for single keys.
+//! `functions` and `query` request `parts`. `compute` chooses between `on_device` and `on_cores`,
+//! which uses the dictionaries of `dictionary` and `by_parts`. `rows` are rows of several columns.
+//! `row_ids` gives them ids over many batches, by the steps of `row_steps`; `key_ids` does so for
+//! keys.
 
 mod by_count;
 mod by_parts;

@@ -17,8 +17,8 @@ pub(super) fn needs_ids(wanted: &Wanted) -> bool {
     wanted.ids || wanted.first_rows
 }
 
-/// Encodes the rows to arrays that have an element for each row. Returns the count of keys, and the
-/// first row of each key if first rows are wanted.
+/// Encodes the rows to arrays that are as long. Returns the count of keys, and the first row of
+/// each if wanted.
 pub(super) fn encoded<K: Key>(
     stream: &Stream,
     scratch: &mut Scratch,

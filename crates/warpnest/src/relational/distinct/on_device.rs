@@ -2,8 +2,7 @@
 //! of all rows in a map of these keys finds the ids.
 //!
 //! A key with only one row need not be in the map, because a row whose key is not found must be
-//! that row. If the counts of rows and groups show that many keys have only one row, the map
-//! contains only the other keys.
+//! that row. If many keys must have only one row, the map contains only the other keys.
 
 use super::parts::{Parts, Wanted};
 use super::ranks::{Flagged, Rows, flag_repeated};
@@ -238,8 +237,8 @@ impl<K: Key> Column<'_, K> {
         Ok(found)
     }
 
-    /// Returns the groups in a new order: first the repeated groups, and then the groups of one row
-    /// in the order of their rows.
+    /// Returns first the repeated groups, and then the groups of one row in the order of their
+    /// rows.
     fn repeated_first(
         &self,
         scratch: &mut Scratch,

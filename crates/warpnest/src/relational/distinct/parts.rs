@@ -66,7 +66,7 @@ impl Part for u32 {
     }
 }
 
-/// The parts that are requested of a column, with the options of the query.
+/// The requested parts and options of a query.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted {
     pub ids: bool,

@@ -28,9 +28,8 @@ use std::marker::PhantomData;
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 ///
-/// * **Ids** start at 0 and have no gaps: `keys[ids[row]]` is the key of the row. NumPy calls them
-///   the *inverse*, `factorize` of pandas calls them codes, and in a dictionary array they are the
-///   indices.
+/// * **Ids** start at 0 and have no gaps: `keys[ids[row]]` is the key of the row. They are the
+///   *inverse* of NumPy, the codes of pandas' `factorize`, and the indices of a dictionary array.
 /// * **Order** of the keys, and so of ids and counts: it is arbitrary, and may differ between two
 ///   runs, unless [`Unique::order`] sets it.
 /// * **All keys are legal**, in columns of up to 2^32 - 1 rows.

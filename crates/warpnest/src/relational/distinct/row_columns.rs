@@ -42,8 +42,8 @@ impl ColumnType {
 /// Returns the columns on a device.
 ///
 /// # Errors
-/// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless all columns have the same
-/// count of rows; [`InputError::TooManyItems`](crate::InputError::TooManyItems); errors of a copy.
+/// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless all columns have equally
+/// many rows; [`InputError::TooManyItems`](crate::InputError::TooManyItems); errors of a copy.
 pub(super) fn on_device<'q>(device: &Device, columns: &[RowColumn<'q>]) -> Result<Vec<WordsOf<'q>>> {
     if let [first, others @ ..] = columns {
         for column in others {
@@ -59,19 +59,17 @@ pub(super) fn on_device<'q>(device: &Device, columns: &[RowColumn<'q>]) -> Resul
 pub(super) enum Step {
     /// One column of 64 bits.
     Column(usize),
-    /// All columns from the first column to the column of this index.
+    /// All columns up to the column of this index.
     UpTo(usize),
 }
 
 /// A function that returns the ids of words: equal words have equal ids.
 pub(super) type IdsOf<'f> = dyn FnMut(&mut Scratch, Step, &Buffer<u64>) -> Result<Buffer<u32>> + 'f;
 
-/// Returns a word for each row, so that equal rows have equal words and different rows have
-/// different words. The words are in memory of the scratch.
+/// Returns a word for each row, in memory of the scratch. Different rows have different words.
 ///
-/// Each column of 64 bits is first replaced by the ids of its words. Then the columns are joined
-/// one after the other: the lower half of a word is the id of all columns so far, and the upper
-/// half is the next column.
+/// Each column of 64 bits is replaced by the ids of its words. The lower half of a word is the id
+/// of the columns so far, and the upper half is the next column.
 pub(super) fn joined(
     stream: &Stream,
     scratch: &mut Scratch,

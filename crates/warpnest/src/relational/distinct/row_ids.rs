@@ -9,11 +9,11 @@ use crate::runtime::lent::Lent;
 use crate::{Answers, Buffer, Device, Error, InputError, Key, Result, Stream};
 use std::fmt;
 
-/// A dense id for each distinct row of several columns, over any number of batches. The ids can be
-/// keys of any map, in place of keys that are wider than a word.
+/// A dense id for each distinct row of several columns, over any number of batches. They can be
+/// keys of any map, in place of wider keys.
 ///
-/// Ids are in the order in which the rows first appear, and never change. A map with these ids as
-/// keys acts as a map with rows as keys:
+/// Ids are in the order of first appearance, and never change. A map from ids acts as a map from
+/// rows:
 ///
 /// ```
 /// use warpnest::relational::{RowIds, Rows};
@@ -40,7 +40,7 @@ use std::fmt;
 ///   one step. Each step looks up all rows of a batch. If some rows have no id in the step, these
 ///   rows are deduplicated and inserted, and all rows are looked up once more.
 /// * **Memory.** Each step takes a [`PageMap`](crate::PageMap) of its distinct words, and another 8
-///   to 10 bytes for each word.
+///   to 10 bytes per word.
 ///
 /// A change that fails leaves all ids unchanged, or removes all ids; in the second case the error
 /// is [`Error::Emptied`].
@@ -89,8 +89,7 @@ impl RowIds {
         let ids = steps.get_or_insert(stream, scratch, &columns);
         let (is_whole, is_empty) = (steps.is_whole(), steps.len() == 0);
         if !is_whole || is_empty {
-            // After a failure, a step that has lost ids would give them to other keys. Without
-            // rows, no columns are set.
+            // A step that has lost ids would give them again. Without rows, no columns are set.
             self.steps = None;
         }
         if is_whole {
@@ -137,10 +136,9 @@ impl RowIds {
     /// Returns the result of [`RowIds::column`] on the device; does not wait.
     ///
     /// # Errors
-    /// [`InputError::NoColumn`] unless the rows have a column with the index `number`, which starts
-    /// at 0, and with the type `K` (before the first row there are no columns);
-    /// [`InputError::TooManyItems`], [`Error::OutOfMemory`], [`Error::WrongDevice`],
-    /// [`Error::Driver`].
+    /// [`InputError::NoColumn`] unless the rows have a column `number`, counted from 0, of type `K`
+    /// (there is none before the first row); [`InputError::TooManyItems`], [`Error::OutOfMemory`],
+    /// [`Error::WrongDevice`], [`Error::Driver`].
     pub fn column_on<K: Key>(
         &self,
         stream: &Stream,

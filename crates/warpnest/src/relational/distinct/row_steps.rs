@@ -26,8 +26,7 @@ impl Steps {
     pub(super) fn new(stream: &Stream, device: &Device, types: Vec<ColumnType>) -> Result<Self> {
         let last = types.len() - 1;
         let columns = types.into_iter().enumerate().map(|(number, of_type)| {
-            // A single column needs no ids of its own words, because `rows` has them. The first and
-            // the last column need no ids of the columns so far.
+            // The ids of a single column's words, and of all columns, are in `rows`.
             let step = |is_one: bool| is_one.then(|| KeyIds::new(stream, device, true)).transpose();
             Ok(Column {
                 of_type,
@@ -83,7 +82,7 @@ impl Steps {
         ids
     }
 
-    /// Looks up the ids of rows; the answers are in memory of the scratch.
+    /// Looks up the ids of rows, in memory of the scratch.
     pub(super) fn get(&self, stream: &Stream, scratch: &mut Scratch, columns: &[WordsOf<'_>]) -> Result<Answers<u32>> {
         let words = words_of(stream, scratch, columns, |scratch, step, words| {
             let step = match step {

@@ -10,8 +10,8 @@ use crate::relational::columns::{IntoColumn, WordsOf};
 use crate::{Buffer, Device, Key, Result, Stream};
 use std::fmt;
 
-/// The rows of several columns, for keys that consist of more than one column. Two rows are equal
-/// if they are equal in every column.
+/// The rows of several columns, for keys of more than one column. Rows are equal if they are equal
+/// in every column.
 ///
 /// ```
 /// use warpnest::Device;
@@ -27,15 +27,14 @@ use std::fmt;
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 ///
-/// The columns may have different types. The ids are a single key column that any other operation
-/// accepts, such as group-by, joins and counts. [`gather`](crate::primitives::gather) by the first
-/// rows returns the columns of the distinct rows. [`RowIds`](super::super::RowIds) keeps the ids
-/// for later rows. Columns of types with less than 32 bits must be widened by the caller.
+/// The columns may have different types. The ids are one key column for any other operation, such
+/// as group-by and joins. [`gather`](crate::primitives::gather) by the first rows returns the
+/// columns of the distinct rows. [`RowIds`](super::super::RowIds) keeps the ids for later rows.
+/// Columns of types with less than 32 bits must be widened by the caller.
 ///
-/// * **No hash replaces a row**, so nothing must be verified, and no input is slow because of
-///   collisions. Two columns of 32 bits are joined to one word of 64 bits. More columns are joined
-///   one after the other: the ids of the columns so far are joined with the next column. A column
-///   of 64 bits is first replaced by the ids of its words.
+/// * **No hash replaces a row**, so nothing must be verified, and no input is slow. Two columns of
+///   32 bits are joined to one word of 64 bits. Further columns are joined with the ids of the
+///   columns before them. A column of 64 bits is first replaced by the ids of its words.
 /// * **Complexity.** `c` columns, of which `w` have 64 bits, take `c + w - 1` queries for ids
 ///   ([`Unique::ids`](super::super::Unique::ids)). Only the last query also computes first rows and
 ///   counts.
@@ -56,7 +55,7 @@ impl<'q> Rows<'q> {
         Self { columns: vec![RowColumn::new(first.into_column())], order: Order::Any, seed: None }
     }
 
-    /// Adds another column, which must have the same count of rows.
+    /// Adds another column, which must have equally many rows.
     #[must_use]
     pub fn and<K: Key>(mut self, column: impl IntoColumn<'q, K>) -> Self {
         self.columns.push(RowColumn::new(column.into_column()));
@@ -95,8 +94,8 @@ impl<'q> Rows<'q> {
     /// count of distinct rows.
     ///
     /// # Errors
-    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless all columns have the
-    /// same count of rows, and the errors of [`Unique::run_on`](super::super::Unique::run_on).
+    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless all columns have
+    /// equally many rows, and the errors of [`Unique::run_on`](super::super::Unique::run_on).
     pub fn distinct_on(&self, stream: &Stream, scratch: &mut Scratch) -> Result<DistinctRows<Buffer<u32>>> {
         let device = scratch.device().clone();
         stream.check_device(&device)?;

@@ -41,9 +41,9 @@ impl<'i, K, W> HashInput<'i, K, W> {
     }
 }
 
-/// Aggregates the rows of each key by hashing; waits for the result. `expected` is a guess of the
-/// count of groups, and `constants` are the constants of the mix. The first `groups_before` groups
-/// of the outputs stay as they are, and are not counted. There is a column of values unless `V` is
+/// Aggregates the rows of each key by hashing; waits for the result. `expected` is a guess, and
+/// `constants` are the mix's. The first `groups_before` groups of the outputs stay as they are, and
+/// are not counted. There is a column of values unless `V` is
 /// [`Nothing`](gpu_kernels::types::Nothing).
 ///
 /// The groups are written in any order, as far as the outputs have capacity. After an overflow the
@@ -71,8 +71,7 @@ pub(super) fn group_in_bins<K: KeyWord, V: Payload>(
         };
         match with_plan::<K, V>(stream, scratch, (&plan, groups_before), input, constants, out)?.0 {
             Attempt::Groups(groups) => return Ok(Found::Groups(groups)),
-            // This attempt tried hash pages, too, but with the bins of chains. The next plan is for
-            // hash pages.
+            // This attempt also tried hash pages, but with the bins of chains.
             Attempt::FullPages if plan.page == Page::Chains => {}
             Attempt::FullPages if expected.most < rows => expected.most = (expected.most * MORE_GROUPS).min(rows),
             Attempt::FullPages | Attempt::Overflow => return Ok(Found::Overflow),

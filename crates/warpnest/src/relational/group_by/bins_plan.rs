@@ -9,15 +9,14 @@ use gpu_kernels::relational::group_by::{BLOCKS, CHAINED_ROWS, Wanted};
 use gpu_kernels::split::MAX_SPLIT_BITS;
 use gpu_kernels::types::{KeyWord, Payload};
 
-/// The most rows that are grouped without a split. Then each block reads all rows; on a CPU this is
-/// slow, because its cores run the blocks one after the other.
+/// The most rows that are grouped without a split. Then each block reads all rows, which is slower
+/// on a CPU.
 const MAX_UNSPLIT: PerMachine<u64> = PerMachine { gpu: 1 << 16, core: 1 << 12 };
 
 /// The highest load factor of a page for the expected groups, if one split is enough. It is low
 /// because the count of groups is a guess, and pages vary in size.
 const LOAD: f64 = 0.35;
-/// The load factor if more than one split is needed, or if there is enough memory. It is lower, so
-/// that more keys are in their first slot.
+/// The load factor otherwise. It is lower, so that more keys are in their first slot.
 const LOW_LOAD: f64 = 0.3;
 
 /// The words of a page on a CPU, which fit into a core's cache.
@@ -26,7 +25,7 @@ const WORDS_ON_CORES: u32 = 12_160;
 const WORDS_BESIDE: u32 = 128;
 
 /// The bits of a bin's index that give enough bins to keep all multiprocessors busy. A bin should
-/// still have at least `MIN_GROUPS` groups, because bins of few groups vary much in size.
+/// have at least `MIN_GROUPS` groups, because small bins vary in size.
 const BUSY_BITS: u32 = 8;
 const MIN_GROUPS: u64 = 16;
 
@@ -36,9 +35,8 @@ const ROWS_A_BLOCK: u64 = 1 << 11;
 /// The count of standard deviations by which the groups of a page may exceed the mean.
 const DEVIATIONS: f64 = 8.0;
 
-/// Rows are chained only if a group has on average at most this many rows. If groups have more
-/// rows, most rows belong to a group that exists already, and hash pages add such rows as soon as
-/// they are read.
+/// Rows are chained only if a group has on average at most this many rows. Hash pages are better
+/// for larger groups, because they add a row to its group at once.
 const CHAINED_ROWS_A_GROUP: u64 = 2;
 
 /// The average count of rows of a bin whose rows are chained. A block can process at most
@@ -52,8 +50,8 @@ pub(super) struct Expected {
     pub least: u64,
     pub most: u64,
     /// The expected count of rows of the largest group, if it is much larger than others. Bins of
-    /// the last split have capacity for two more such groups, with at most `spare` additional rows
-    /// in all bins together. This often avoids repeating the split.
+    /// the last split have capacity for two more such groups, but all bins together for at most
+    /// `spare` more rows. This avoids repeating the split.
     pub heaviest: u64,
     pub spare: u64,
 }
@@ -144,8 +142,8 @@ impl HashPlan {
         fits.then_some(Self { page: Page::Chains, ..self })
     }
 
-    /// Returns the plan whose splits use `bits[i]` bits each, `page_bits` bits in all; without bits
-    /// there is no split. Returns `None` if there are too many rows, splits or bits.
+    /// Returns the plan whose splits use `bits[i]` bits each, `page_bits` bits in all. Returns
+    /// `None` if there are too many rows, splits or bits.
     pub(super) fn with_levels<K: KeyWord, V: Payload>(
         machine: Machine,
         (rows, regions): (u64, Option<Regions>),
@@ -162,8 +160,7 @@ impl HashPlan {
             levels.map(|level| Pairs::<K, V>::words(level.capacity())).max().unwrap_or(0)
         });
         let fits = rows <= MAX_ROWS && are_valid(&levels);
-        // Pages vary in size. Slots are limited to what is needed, because fewer slots are cleared
-        // faster.
+        // Pages vary in size, and fewer slots are cleared faster.
         let groups_of_page = most as f64 / (1u64 << page_bits) as f64;
         let enough = (groups_of_page + DEVIATIONS * groups_of_page.sqrt() + 16.0) / LOW_LOAD;
         let slots = wanted.slots::<K, V>(enough as u32, page_words(machine));

@@ -33,9 +33,9 @@ pub struct Few {
     pub missed: u64,
 }
 
-/// Takes a sample and runs the hot pass over all rows; if `large`, with the blocks that are used
-/// for large tables. Returns the findings, and the keys and values of the rows whose key is not
-/// hot. Without a column of values it returns no values.
+/// Takes a sample and runs the hot pass over all rows; if `large`, with the blocks of large tables.
+/// Returns the findings, and the keys and values of the rows whose key is not hot. Without a column
+/// of values it returns no values.
 ///
 /// # Errors
 /// The errors of the two steps.

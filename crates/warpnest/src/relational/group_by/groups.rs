@@ -37,7 +37,7 @@ pub enum Method {
     /// Rows are sorted by key. Every query can be answered in this way.
     Sort,
     /// Rows are aggregated on chip. Rows with frequent keys are aggregated in one pass over all
-    /// rows, and other rows in bins, each of which has a part of the keys.
+    /// rows, and other rows in bins of keys.
     Hash,
 }
 
@@ -47,8 +47,8 @@ pub enum Method {
 pub struct GroupReport {
     /// The method that was used, which is never [`Method::Auto`].
     pub method: Method,
-    /// The count of groups that was estimated from a sample of the keys, if a sample was drawn. The
-    /// estimate is low if most rows have few keys, and many keys have few rows.
+    /// The count of groups that a sample of the keys suggests, if it was drawn. The estimate is low
+    /// if most rows have few keys, and many keys have few rows.
     pub estimated_groups: Option<u64>,
     /// The count of rows with frequent keys, which were aggregated in one pass.
     pub hot_rows: u64,
@@ -100,7 +100,7 @@ impl<K: Key> Groups<K> {
         Ok(GroupsOnHost { keys: self.keys.download(stream)?, report: self.report, columns, query: self.query })
     }
 
-    /// Returns the keys, and the aggregates in the order in which they were requested.
+    /// Returns the keys, and the aggregates in the requested order.
     pub(super) fn into_parts(self) -> (Buffer<K>, Vec<Words>) {
         (self.keys, self.columns)
     }
@@ -116,8 +116,8 @@ impl<K: Key> Groups<K> {
     }
 }
 
-/// A type that can be run by itself. No aggregate is such a type, so the compiler's message for
-/// [`Aggregate::run`] says what to write instead.
+/// A type that can be run. No aggregate is one, so the compiler's message for [`Aggregate::run`]
+/// says what to write.
 #[diagnostic::on_unimplemented(
     message = "an aggregate is no query: it names a column of the groups",
     label = "the query is run, not its aggregate",

@@ -1,6 +1,5 @@
 //! The hot pass, for few groups and for heavy hitters: aggregates the rows of the most frequent
-//! keys on chip in one pass over the input, whatever their order. The other rows are left for
-//! another method.
+//! keys on chip in one pass over the input. The other rows are left for another method.
 
 use super::outputs::Aggregates;
 use super::sample::{SMALL_BLOCKS, Sampled};
@@ -19,9 +18,8 @@ use gpu_kernels::types::{KeyWord, Payload, WordOf};
 /// If the share of missed rows is below this, appending them takes few atomic operations, because a
 /// warp has about one missed row.
 const FEW_MISSED: f64 = 1e-3;
-/// The count of blocks for each core of a CPU, in general and for a small table. More blocks are
-/// needed for small tables, because the other cores do not wake up for a few threads with little
-/// memory.
+/// The blocks per core of a CPU, in general and for a small table. A small table needs more,
+/// because other cores do not wake up for few threads with little memory.
 const BLOCKS_A_CORE: u64 = 4;
 const SMALL_BLOCKS_A_CORE: u64 = 16;
 /// The most slots of a small table.
@@ -50,8 +48,8 @@ impl HotShape {
         Self { blocks, region: (!is_few).then(|| region::<K, V>(rows, blocks as u32, threads)), rows }
     }
 
-    /// Returns the count of rows that the buffers of missed rows need. It is enough for all rows to
-    /// be missed.
+    /// Returns the count of rows for which the buffers of missed rows need memory: all rows may be
+    /// missed.
     pub(super) fn missed_rows(&self) -> u64 {
         self.region.map_or(self.rows, |region| self.blocks * region)
     }

@@ -69,7 +69,7 @@ pub(super) fn hot_and_bins<K: KeyWord + ValueWord, V: Payload>(
     loop {
         let sampled = sample(stream, scratch, input.keys, &computed.outputs(input.column), input.seed)?;
         report.estimated_groups = sampled.groups();
-        // The estimate is low if some keys are rare, and it varies, so the capacity is larger.
+        // The estimate is low if some keys are rare, and it varies.
         let hot_pass_first = is_hot_pass_first(&sampled) || was_hot == Some(false);
         let expected = if hot_pass_first { others(&sampled).most + sampled.hot } else { sampled.groups() };
         capacity = computed.reserve(&device, capacity.max(expected / 4 * 5 + 1024).min(rows))?;
@@ -118,7 +118,7 @@ fn is_hot_pass_first<K>(sampled: &Sampled<'_, K>) -> bool {
         harmless = harmless.max(drawn / SHARES_OF_BIN as f64);
     }
     // `expected` is the count of keys that are drawn at least `times` times if all groups are
-    // equally large. The count of draws of a key then has a Poisson distribution.
+    // equally large. Then draws have a Poisson distribution.
     let mean = drawn / groups;
     let mut probability = (-mean).exp();
     let mut expected = groups * (1.0 - probability);

@@ -7,14 +7,14 @@ use crate::relational::columns::Words;
 use crate::{Buffer, Device, Result, Stream};
 use gpu_kernels::types::{KeyWord, ValueWord};
 
-/// Memory for keys, and for the aggregates of a query in the order in which they were requested.
+/// Memory for keys, and for the aggregates of a query in the requested order.
 #[derive(Debug)]
 pub(in crate::relational) struct Memory<K> {
     pub keys: Buffer<K>,
     pub columns: Vec<Words>,
 }
 
-/// The keys of groups and their aggregates, in the order in which these were requested.
+/// The keys of groups and their aggregates, in the requested order.
 pub(in crate::relational) type Grouped<K> = (Buffer<K>, Vec<Words>);
 
 impl<K: KeyWord> Memory<K> {

@@ -1,11 +1,10 @@
 //! Group-by: aggregates of the rows of each key.
 //!
-//! [`GroupBy`] (`query`) takes the columns and the `wanted` aggregates, and chooses between two
-//! methods: `sort`, which works for every query, and `on_chip`, whose groups `hot_and_bins`
-//! computes. On chip, a `sample` of the keys decides which rows `hot` aggregates in one pass, and
-//! which are split into `bins`, whose sizes `bins_plan` computes beforehand. [`GroupsOnHost`] and
-//! [`Groups`] are the results. The kernels are in modules of the same names in
-//! `gpu_kernels::relational::group_by`.
+//! [`GroupBy`] (`query`) takes the columns and the `wanted` aggregates, and chooses between `sort`,
+//! which works for every query, and `on_chip`, whose groups `hot_and_bins` computes. There a
+//! `sample` of the keys decides which rows `hot` aggregates in one pass, and which are split into
+//! `bins`, whose sizes `bins_plan` computes beforehand. [`GroupsOnHost`] and [`Groups`] are the
+//! results. The kernels are in modules of the same names in `gpu_kernels::relational::group_by`.
 //!
 //! This module uses no map or set, because maps use it to merge the rows of each key (`combined`).
 

@@ -36,9 +36,8 @@ impl Query<'_> {
     }
 }
 
-/// Returns whether a sum from which a mean is computed may wrap, because values are so large that
-/// the sum over all rows might. Reads the values once and waits for the result, unless the query
-/// has no such mean.
+/// Returns whether a sum from which a mean is computed may wrap, because values are large. Reads
+/// the values once and waits for the result, unless there is no such mean.
 pub(super) fn sums_may_wrap(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -64,8 +63,8 @@ pub(super) fn sums_may_wrap(
     Ok(false)
 }
 
-/// Returns the keys of the groups, and their aggregates in the order in which they were requested;
-/// `None` if the rows must be sorted instead.
+/// Returns the keys of the groups, and their aggregates in the requested order; `None` if the rows
+/// must be sorted instead.
 pub(super) fn group_on_chip<K: KeyWord + ValueWord>(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -142,8 +141,7 @@ fn computed<K: KeyWord + ValueWord, V: Payload>(
     let device = scratch.device().clone();
     let mut computed =
         Computed::<K, WordOf<V>> { keys: memory.keys, counts: None, sums: None, minima: None, maxima: None };
-    // The first aggregate of each kind is computed in its own memory; equal aggregates are copied
-    // from it later.
+    // The first aggregate of each kind is computed in its own memory.
     let mut means = Vec::new();
     for (wanted, words) in query.wanted.iter().zip(memory.columns) {
         match wanted {

@@ -5,8 +5,8 @@ use gpu_kernels::column::ColumnParams;
 use gpu_kernels::relational::group_by::Wanted;
 use gpu_kernels::types::{Scalar, ValueWord};
 
-/// The outputs for aggregates of one column, or of no column. The buffers are as long as the
-/// capacity for groups. An aggregate that is `None` is not computed.
+/// The outputs for aggregates of at most one column, each as long as the capacity for groups. An
+/// aggregate that is `None` is not computed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Aggregates<'o, K, W> {
     /// Tells how the column's values are added and compared.

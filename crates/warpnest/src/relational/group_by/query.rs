@@ -33,22 +33,21 @@ const MIN_HASHED_ROWS: u64 = 1 << 16;
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 ///
-/// The columns may be slices or buffers, and every call reads them again. If several aggregates use
-/// the same column, it is read once for all of them.
+/// The columns may be slices or buffers, and every call reads them again, each once for all of its
+/// aggregates.
 ///
 /// - **Sums** of integers are 64 bits wide and wrap. Sums of floating-point numbers are `f64`, and
 ///   are the same in every run on one device.
-/// - **Least and greatest values.** A NaN is the result only if all values of the group are NaNs,
-///   unless [`GroupBy::skip_nans`] changes this. −0 is less than 0.
-/// - **Means** are `f64`. For integers the mean is the `f64` next to the exact mean. For
-///   floating-point numbers it is the sum divided by the count of rows.
+/// - **Least and greatest values.** A NaN is the result only if all values are NaNs
+///   ([`GroupBy::skip_nans`]). −0 is less than 0.
+/// - **Means** are `f64`. For integers it is the `f64` next to the exact mean, and for
+///   floating-point numbers the sum divided by the count of rows.
 /// - **First and last values** come from the group's first and last row.
 ///
 /// On a GPU a query is answered on chip if it uses at most one column of values, adds no
 /// floating-point numbers, and needs no order of rows. Other queries sort the rows ([`Method`]).
-/// Rows are also sorted for means of 64-bit integers that are so large that the sum might wrap;
-/// finding this out takes a pass over the column. The scratch takes 24 to 36 bytes for each row
-/// with 32-bit keys and values.
+/// Rows are also sorted for means of 64-bit integers whose sum might wrap; to check this takes a
+/// pass over the column. The scratch takes 24 to 36 bytes per row with 32-bit keys and values.
 pub struct GroupBy<'q, K> {
     keys: KeyColumns<'q, K>,
     query: Query<'q>,
@@ -175,8 +174,8 @@ impl<'q, K: Key> GroupBy<'q, K> {
     /// the device, need new memory.
     ///
     /// # Errors
-    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless all columns have the
-    /// same count of rows; [`InputError::TooManyItems`](crate::InputError::TooManyItems),
+    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless all columns have
+    /// equally many rows; [`InputError::TooManyItems`](crate::InputError::TooManyItems),
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
     /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
     pub fn run_on(&self, stream: &Stream, scratch: &mut Scratch) -> Result<Groups<K>> {
@@ -198,8 +197,7 @@ impl<'q, K: Key> GroupBy<'q, K> {
         }
         groups.keys.check_device("the groups", scratch.device())?;
         groups.clear();
-        // Not even a small allocation may happen here, because it would take as long as grouping
-        // millions of rows.
+        // Even a small allocation would take as long as grouping millions of rows.
         let columns = groups.columns.iter_mut().map(Words::take).collect();
         *groups = self.run_with(stream, scratch, Memory { keys: groups.keys.take().into_words(), columns })?;
         Ok(())

@@ -18,8 +18,8 @@ use std::marker::PhantomData;
 /// unless the input itself is smaller.
 const SAMPLE_BITS: u32 = 17;
 const LEAST_SAMPLE_BITS: u32 = 8;
-/// The base-2 logarithm of the ratio between an input of medium size and its sample. It is larger
-/// on a CPU, because there a draw takes ten times as long as adding a row.
+/// The base-2 logarithm of the ratio between an input of medium size and its sample. On a CPU a
+/// draw takes ten times as long as adding a row.
 const SHARE_BITS: PerMachine<u32> = PerMachine { gpu: 4, core: 6 };
 
 /// The findings of a sample of the rows. The scratch contains the list of hot keys, and memory for
@@ -77,8 +77,8 @@ impl<K> Sampled<'_, K> {
 
     /// Returns an estimate of the count of groups if the frequencies of keys follow a power law, as
     /// the frequencies of words do. Then the count of distinct keys grows by a power of the count
-    /// of rows, whose exponent is the share of keys that were drawn once (Karlin, 1967). The
-    /// estimate is high if the frequencies do not follow a power law.
+    /// of rows, whose exponent is the share of keys that were drawn once (Karlin, 1967). For other
+    /// frequencies the estimate is high.
     pub(crate) fn groups_of_power_law(&self) -> u64 {
         let exponent = self.classes[0] as f64 / self.distinct.max(1) as f64;
         let growth = (self.all_rows as f64 / self.rows.max(1) as f64).max(1.0).powf(exponent);
@@ -174,7 +174,7 @@ pub(crate) fn are_mostly_distinct<K: KeyWord>(
 /// frequent keys; waits for the result. The positions are random, so the order of the rows has no
 /// effect. `seed` determines the draws, and the table of the hot keys.
 ///
-/// There are as many hot keys as fit on chip together with the wanted aggregates of each group.
+/// As many keys are hot as fit on chip with the wanted aggregates.
 ///
 /// # Errors
 /// [`InputError::TooManyItems`](crate::InputError::TooManyItems),
@@ -224,9 +224,8 @@ pub(crate) fn sample<'s, K: KeyWord, W: Scalar>(
     let not_hot: u64 = (1..choice.least as u64).map(|times| times * class(times) as u64).sum();
     let candidates = hot - (choice.frequent as u64).min(hot);
     // The count of rows of keys that were drawn `t` times is estimated from the draws of keys that
-    // were drawn `t + 1` times. For keys drawn less often than the candidates, these are the draws
-    // of the classes up to the candidates' class. For the candidates, these are the draws of the
-    // next higher class.
+    // were drawn `t + 1` times. For keys drawn less often than the candidates, these are the
+    // classes up to the candidates' class; for the candidates, the next higher class.
     let [of_candidates, above] = [choice.least - 1, choice.least].map(|times| match times {
         1..CLASSES => class(times as u64) as f64,
         _ => 0.0,

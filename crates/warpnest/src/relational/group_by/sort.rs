@@ -1,9 +1,8 @@
 //! Group-by by sorting rows, which works for every query.
 //!
-//! The keys are sorted together with the only column that is added or compared. If several columns
-//! are, or if first or last rows are wanted, the keys are sorted together with the indices of the
-//! rows instead. The sort is stable, so each group is a run of equal keys, and its rows are in the
-//! order of the input.
+//! The keys are sorted with the only column that is added or compared. If there are several such
+//! columns, or if first or last rows are wanted, the keys are sorted with the row indices instead.
+//! The sort is stable, so the rows of each group are in the order of the input.
 
 use super::memory::{Grouped, Memory, permuted};
 use super::wanted::{Order, Query, Wanted};
@@ -30,7 +29,7 @@ pub(super) struct SortInput<'i, 'q, K> {
     pub order: KeyOrder,
 }
 
-/// Returns the keys of the groups, and their aggregates in the order in which they were requested.
+/// Returns the keys of the groups, and their aggregates in the requested order.
 pub(super) fn group_sorted<K: KeyWord + ValueWord>(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -111,7 +110,7 @@ struct Needs {
     row_numbers: bool,
     /// The bits of the widest column whose values are gathered.
     gathered_bits: u64,
-    /// Whether the upper halves of values are added, too, for an exact mean.
+    /// Whether upper halves of values are added for a mean.
     uppers: bool,
 }
 
@@ -268,8 +267,8 @@ impl SortedGroups<'_> {
     /// Queues writing a property of each group.
     ///
     /// # Safety
-    /// `output` is an array that was obtained from the batch for writing, with an element for each
-    /// group. The row indices were sorted, unless counts are wanted.
+    /// `output` is an array of the batch, for writing, with an element for each group. The row
+    /// indices were sorted, unless counts are wanted.
     unsafe fn describe(&self, batch: &Batch<'_>, what: Described, output: Global<u32>) -> Result<()> {
         // SAFETY: the kernel's documentation allows null outputs.
         let null = unsafe { Global::null() };

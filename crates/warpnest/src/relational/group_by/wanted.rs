@@ -17,8 +17,8 @@ pub enum Order {
     /// Any order, which may differ from run to run.
     #[default]
     Any,
-    /// Ascending keys. Numbers are in numeric order, and pairs are ordered by their first halves
-    /// and then by their second halves. User-defined types are ordered by their words.
+    /// Ascending keys. Pairs are ordered by their first halves and then by their second halves, and
+    /// user-defined types by their words.
     ByKey,
     /// The order of the groups' first rows.
     FirstSeen,

@@ -33,8 +33,8 @@ use gpu_kernels::plain::PlainHalf;
 /// - **Columns** are slices or buffers, and every call reads them again. Other columns of the
 ///   tables can be gathered by the row indices ([`gather`](crate::primitives::gather)).
 /// - **Keys** are equal if their words are equal. User-defined floating-point keys are compared by
-///   their bits, so a NaN equals the same NaN. Any number of rows may have the same key, on both
-///   sides. A null key equals no key ([`Join::left_valid`]).
+///   their bits, so a NaN equals the same NaN. Keys may be repeated on both sides. A null key
+///   equals no key ([`Join::left_valid`]).
 /// - **Order.** Pairs are returned in any order, which may differ from run to run.
 /// - **Complexity.** If the smaller side is large, rows are read three times and written twice
 ///   ([`JoinMethod::Split`](super::JoinMethod::Split)); otherwise probe rows are read once. If some
@@ -43,17 +43,15 @@ use gpu_kernels::plain::PlainHalf;
 ///   of the time. On a GPU the work on a key with many rows is divided among blocks. Semi and anti
 ///   joins stop at the first match of a row.
 /// - **Memory.** [`Join::scratch_bytes`] returns the most bytes that the scratch takes. If rows are
-///   split, these are 12 to 20 bytes for each row of both sides with 32-bit keys, and 20 to 30
-///   bytes with 64-bit keys. A hash table takes 16 to 32 bytes for each build row with 32-bit keys,
-///   and 32 to 64 bytes with 64-bit keys. The result takes 8 bytes for each pair. Its first
-///   allocation is enough if each row matches at most one row. If there are more pairs, memory for
-///   all pairs is allocated, and the last step is repeated; [`Join::run_into`] avoids this by
-///   reusing the memory of an earlier result. If the pairs exceed the memory,
-///   [`Join::run_in_chunks`] returns them in chunks. If keys may be null, the keys that are not
-///   null are compacted first, which takes 8 bytes for each row of that side with 32-bit keys, or
-///   12 bytes with 64-bit keys.
-/// - **Concurrent operations.** As in every operation on a stream, the columns are read after
-///   earlier writes to them are complete, and the result is complete when the call returns.
+///   split, these are 12 to 20 bytes per row of both sides with 32-bit keys, and 20 to 30 bytes
+///   with 64-bit keys. A hash table takes 16 to 32 bytes per build row, or 32 to 64 bytes with
+///   64-bit keys. The result takes 8 bytes per pair. Its first allocation is enough if each row
+///   matches at most one row. For more pairs, larger memory is allocated, and the last step is
+///   repeated; [`Join::run_into`] reuses the memory of an earlier result. If the pairs exceed the
+///   memory, [`Join::run_in_chunks`] returns them in chunks. If keys may be null, the other keys
+///   are compacted first, which takes 8 bytes per row of that side, or 12 bytes with 64-bit keys.
+/// - **Concurrent operations.** The columns are read after earlier writes to them, and the result
+///   is complete when the call returns.
 ///
 /// Source: the partitioned hash join (Sioulas 2019), with a counting sort in place of chains.
 pub type Join<'q, K> = JoinQuery<'q, ByKeys<'q, K>>;
@@ -131,9 +129,8 @@ impl<'q, K: Key> Join<'q, K> {
     }
 
     /// Returns the most bytes that the scratch takes for this join on `device`, for any keys. The
-    /// result takes 8 bytes for each pair ([`Join::size`]), or 4 bytes for each row of a semi or
-    /// anti join. On a GPU, a slice also takes its own size. Two columns of keys take 8 bytes for
-    /// each row.
+    /// result takes 8 bytes per pair ([`Join::size`]), or 4 bytes per row of a semi or anti join.
+    /// On a GPU, a slice also takes its own size. Two columns of keys take 8 bytes per row.
     ///
     /// # Errors
     /// [`InputError::TooManyItems`](crate::InputError::TooManyItems) and

@@ -47,10 +47,10 @@ impl<K: Key> Join<'_, K> {
     ///   a chunk, it is divided further, so some rows are looked up two or three times. If one row
     ///   has more pairs than a chunk, it is joined with one part of the arranged side at a time.
     ///   Right and full joins also arrange the left rows, to find the unmatched right rows.
-    /// - **Memory.** A chunk takes 8 bytes for each pair, and its memory is reused for the next
-    ///   chunk. The arranged side takes the memory of a [`KeptSide`](super::KeptSide), and so does
-    ///   the scratch. That may be more than [`Join::scratch_bytes`] returns, because large sides
-    ///   are always split.
+    /// - **Memory.** A chunk takes 8 bytes per pair, and its memory is reused for the next chunk.
+    ///   The arranged side takes the memory of a [`KeptSide`](super::KeptSide), and so does the
+    ///   scratch. That may be more than [`Join::scratch_bytes`] returns, because large sides are
+    ///   always split.
     ///
     /// # Errors
     /// The errors of [`Join::run_on`], and the errors of `each`, after which no further chunk is
@@ -64,8 +64,7 @@ impl<K: Key> Join<'_, K> {
     ) -> Result<u64, E> {
         let joined = Joined::new(scratch.device())?;
         let mut chunks = Chunks { stream, most: most_pairs.max(1), joined, pairs: 0, each };
-        // Errors of `each` have another type than the library's own errors, so they are returned
-        // separately.
+        // Errors of `each` are returned beside the library's own errors.
         let done =
             self.joined.run_with(&self.options, stream, scratch, |sides, scratch| Ok(chunks.all(sides, scratch)))?;
         done.map(|()| chunks.pairs)
@@ -95,8 +94,7 @@ struct Task<'t, W> {
 }
 
 impl<'t, W: KeyWord> Task<'t, W> {
-    /// Returns the keys of some rows of a table, and the indices of these rows unless all rows of
-    /// the table have keys.
+    /// Returns the keys of some rows of a table, and their indices unless all rows have keys.
     fn part(
         &self,
         stream: &Stream,
@@ -146,8 +144,7 @@ impl<E: From<Error>, F: FnMut(&Joined) -> Result<(), E>> Chunks<'_, F> {
             } else if rows.len() > 1 {
                 divide(&mut parts, &rows, pairs, self.most);
             } else {
-                // The row has pairs, so it is not unmatched, and inner joins with the parts are
-                // enough.
+                // The row has pairs, so it is not unmatched.
                 let of_row = Task { kind: JoinKind::Inner, method: JoinMethod::OnChip, ..*task };
                 self.by_parts_of_second(scratch, &of_row, &rows, all.clone())?;
             }
@@ -155,8 +152,8 @@ impl<E: From<Error>, F: FnMut(&Joined) -> Result<(), E>> Chunks<'_, F> {
         if kind.has_rows_alone()[0] { self.null_rows(scratch, task) } else { Ok(()) }
     }
 
-    /// Passes on the pairs of a row that has more pairs than a chunk, by joining it with one part
-    /// of the second table at a time.
+    /// Passes on the pairs of a row with more pairs than a chunk, from one part of the second table
+    /// at a time.
     fn by_parts_of_second<W: KeyWord>(
         &mut self,
         scratch: &mut Scratch,
@@ -197,7 +194,7 @@ impl<E: From<Error>, F: FnMut(&Joined) -> Result<(), E>> Chunks<'_, F> {
         *report = new;
         for ((rows, numbers), part) in [left, right].into_iter().zip(values).zip(parts) {
             match numbers {
-                // The splits have already replaced rows by their indices in the table.
+                // Splits write the rows' indices in the table.
                 Some(_) if new.method == JoinMethod::Split => {}
                 Some(_) => renumber(stream, rows, numbers, 0)?,
                 None if part.start == 0 => {}
@@ -251,8 +248,8 @@ fn alone(stream: &Stream, rows: &mut Buffer<u32>, length: usize) -> Result<()> {
     stream.batch(|batch| batch.fill_bytes(rows, 0..4 * length, u8::MAX))
 }
 
-/// Divides `rows`, which have `pairs` pairs, into parts and adds these to `parts`. If the pairs are
-/// spread evenly over the rows, each part has fewer pairs than a chunk.
+/// Divides `rows`, which have `pairs` pairs, into parts and adds these to `parts`. If pairs are
+/// spread evenly, each part has fewer pairs than a chunk.
 fn divide(parts: &mut Vec<Range<usize>>, rows: &Range<usize>, pairs: u64, most: usize) {
     let wanted = (pairs.saturating_add(pairs / 8).div_ceil(most as u64) as usize).clamp(2, rows.len());
     let length = match rows.len().div_ceil(wanted).next_multiple_of(ALIGNED_ROWS) {

@@ -17,8 +17,8 @@ pub(super) struct Columns<'o, K> {
     pub keys: Option<&'o mut Buffer<K>>,
 }
 
-/// The buffers that a join writes. They contain row indices or values of the left side, and the
-/// same of the right side and the keys if these are wanted.
+/// The buffers that a join writes. They contain row indices or values of the left side, and of the
+/// right side and keys if these are wanted.
 #[derive(Debug)]
 pub(super) struct Outputs<'o, K> {
     most: u64,

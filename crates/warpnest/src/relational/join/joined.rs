@@ -38,17 +38,16 @@ impl JoinKind {
     }
 }
 
-/// The method that computes a join. One of the two sides is the build side. The rows of the other
-/// side, the probe side, search for their keys among the rows of the build side.
+/// The method that computes a join. The rows of the probe side search for their keys among the rows
+/// of the build side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JoinMethod {
     /// The fastest method, as estimated from the counts of rows.
     #[default]
     Auto,
-    /// Each block loads the whole build side into on-chip memory. If the build side has more rows
-    /// than fit there, rows are split instead. The limit is 2^14 rows on an H200, and 2^15 on a
-    /// CPU.
+    /// Each block loads the whole build side into on-chip memory. Rows are split instead if the
+    /// build side is too large: more than 2^14 rows on an H200, and 2^15 on a CPU.
     OnChip,
     /// The build side is inserted into a hash table in memory, or sorted by bucket if keys have
     /// several rows, and probe rows are looked up there. Rows are split instead in full joins, if
@@ -68,8 +67,8 @@ pub struct JoinReport {
     /// or more than one row where a hash table has a slot for each key. If so, the rows were
     /// arranged a second time, in another way.
     pub overflowed: bool,
-    /// The count of additional work items into which bins with many rows were divided. The one work
-    /// item of each bin is not counted.
+    /// The count of work items into which bins with many rows were divided, without one for each
+    /// bin.
     pub further_items: u64,
 }
 

@@ -34,14 +34,13 @@ use std::fmt;
 ///
 /// - **Keys, order of pairs, concurrent operations**: as in a [`Join`](super::Join). Joins on
 ///   several streams run one after the other.
-/// - **Complexity.** The rows are kept in the form in which a [`Join`](super::Join) would arrange
-///   them if there were as many left rows: unchanged for joins on chip, as a hash table, or as
-///   bins. If they are in bins, all kept rows are read for each batch of left rows, even if the
-///   batch is small. Adding rows arranges all rows again, so add many at a time.
-/// - **Memory.** [`KeptSide::bytes`] returns it. It is the keys, and nothing more for joins on
-///   chip. With 32-bit keys a hash table takes another 16 to 32 bytes for each row, and bins take
-///   up to 20 bytes; with 64-bit keys it is 32 to 64 bytes, or up to 30 bytes. While further rows
-///   are arranged, the old memory exists, too, and the scratch takes as much again.
+/// - **Complexity.** The rows are arranged as in a [`Join`](super::Join) with as many left rows:
+///   unchanged for joins on chip, as a hash table, or as bins. From bins, each batch of left rows
+///   reads all kept rows. Adding rows arranges all rows again, so add many at a time.
+/// - **Memory.** [`KeptSide::bytes`] returns it. Besides the keys, a hash table takes 16 to 32
+///   bytes per row, and bins take up to 20 bytes; with 64-bit keys these are 32 to 64 bytes, or up
+///   to 30 bytes. While further rows are arranged, the old memory exists, too, and the scratch
+///   takes as much again.
 pub struct KeptSide<K: Key> {
     device: Device,
     keys: Buffer<K::Word>,
@@ -53,7 +52,7 @@ pub struct KeptSide<K: Key> {
 }
 
 impl<K: Key> KeptSide<K> {
-    /// Returns a side of the rows with the given keys; row indices start at 0.
+    /// Returns a side of the rows with these keys; row indices start at 0.
     ///
     /// # Errors
     /// As for [`KeptSide::new_on`].
@@ -61,8 +60,8 @@ impl<K: Key> KeptSide<K> {
         Self::new_on(device.default_stream(), &mut Scratch::new(device), keys, JoinMethod::Auto)
     }
 
-    /// Returns a side of the rows with the given keys, arranged on `stream` for `method`; row
-    /// indices start at 0. Waits until the rows are arranged.
+    /// Returns a side of the rows with these keys, arranged on `stream` for `method`; waits for it.
+    /// Row indices start at 0.
     ///
     /// # Errors
     /// [`InputError::TooManyItems`] for 2^32 rows or more;
@@ -84,7 +83,7 @@ impl<K: Key> KeptSide<K> {
         Ok(Self { device, keys, nothing, method, seed, arranged })
     }
 
-    /// Adds rows with the given keys, whose indices follow the indices of the existing rows; waits
+    /// Adds rows with these keys, whose indices follow the indices of the existing rows; waits
     /// until they are added. After an error the side has the same rows as before.
     ///
     /// # Errors
@@ -127,13 +126,13 @@ impl<K: Key> KeptSide<K> {
         Ok(joined)
     }
 
-    /// Computes the pairs of a join of left rows with the given keys, in the memory of an earlier
+    /// Computes the pairs of a join of left rows with these keys, in the memory of an earlier
     /// result, which grows as needed; waits for the pairs. After an error `joined` is empty, unless
     /// it is on another device; then it is unchanged.
     ///
     /// # Errors
-    /// [`InputError::KeptJoin`] for right and full joins, because a single batch cannot tell which
-    /// kept rows are unmatched; and the errors of [`Join::run_on`](super::Join::run_on).
+    /// [`InputError::KeptJoin`] for right and full joins, because one batch cannot tell which kept
+    /// rows are unmatched; and the errors of [`Join::run_on`](super::Join::run_on).
     pub fn join_into<'q>(
         &self,
         kind: JoinKind,
@@ -153,8 +152,8 @@ impl<K: Key> KeptSide<K> {
         done.map(drop)
     }
 
-    /// Returns the count of pairs of a join of left rows with the given keys, without allocating
-    /// memory for pairs; waits for the count.
+    /// Returns the count of pairs of a join of left rows with these keys, without allocating memory
+    /// for pairs; waits for the count.
     ///
     /// # Errors
     /// As for [`KeptSide::join_into`].

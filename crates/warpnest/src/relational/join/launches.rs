@@ -12,7 +12,7 @@ use gpu_kernels::relational::join::{BinStarts, BinStartsParams, FillTable, SECTO
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::KeyWord;
 
-/// The inputs, the plan and the memory of a join's launches.
+/// A join's plan, inputs and memory.
 pub(super) struct Launches<'a, K> {
     pub plan: &'a JoinPlan,
     pub keys: [&'a Buffer<K>; 2],
@@ -49,8 +49,7 @@ impl<'a, K: KeyWord> Launches<'a, K> {
         batch.write(self.memory(number)).offset(at).cast()
     }
 
-    /// Returns the header of a side; the header of the first side is also the header of the whole
-    /// join.
+    /// Returns the header of a side; the first side's header is also the header of the join.
     pub(super) fn header(&self, batch: &Batch<'a>, side: usize) -> Global<u64> {
         self.at(batch, self.plan.headers_at + (side * header::WORDS) as u64)
     }
@@ -68,7 +67,7 @@ impl<'a, K: KeyWord> Launches<'a, K> {
         batch.zero_range(self.scratch, at..at + 2)
     }
 
-    /// Queues arranging the rows of the sides that must be arranged.
+    /// Queues arranging the rows of the sides.
     pub(super) fn arrange(&self, batch: &Batch<'a>) -> Result<()> {
         let plan = self.plan;
         self.clear_headers(batch)?;
@@ -111,9 +110,8 @@ impl<'a, K: KeyWord> Launches<'a, K> {
         // SAFETY: there is a count for each bin, and there are words for the starts and their end,
         // and for the scan's state, which is 0.
         unsafe { queue_starts(batch, bins, counts, starts, state)? };
-        // Only the last split of the right side is repeated. All splits of the left side are
-        // repeated, because the right side's splits have overwritten the intermediate rows of the
-        // left side.
+        // The left side repeats all splits, because the right side's splits have overwritten its
+        // intermediate rows.
         let first = if number == RIGHT { last } else { 0 };
         let counts = side.counts_of(first) as usize..side.counts_of(last + 1) as usize;
         batch.zero_range(self.memory(number), counts)?;

@@ -19,7 +19,7 @@ use std::ops::Range;
 const BIN_ROWS: PerMachine<u64> = PerMachine { gpu: 2048, core: 1 << 13 };
 
 /// The most rows of a build side that is looked up in memory, so that it fits into the second-level
-/// cache. The assertion checks that the count of pairs of a block's round fits into a 32-bit word.
+/// cache. The count of pairs of a block's round must fit into a word.
 const MAX_DIRECT: u64 = 1 << 20;
 const _: () = assert!(MAX_DIRECT * (ROUND_ROWS as u64) < 1 << 32);
 
@@ -32,9 +32,9 @@ const LIGHT_PAGES: u32 = 8;
 const BLOCKS_OF_PAGES: PerMachine<u64> = PerMachine { gpu: 2, core: 0 };
 const ITEMS_A_BLOCK: u64 = 4;
 
-/// A warp may read a bucket in memory that has at most `SHORT_BUCKET` build rows, or at most
+/// A warp may read a bucket in memory of at most `SHORT_BUCKET` build rows, or
 /// `1 / SHARES_OF_BUCKET` of all build rows. If many keys have many rows, writing the result takes
-/// longer than reading the buckets.
+/// longer.
 const SHORT_BUCKET: u64 = 256;
 const SHARES_OF_BUCKET: u64 = 64;
 
@@ -44,8 +44,8 @@ const PROBES_OF_SORTED: u64 = 4;
 
 /// The count of blocks that keeps a GPU busy if build rows are in memory.
 const BUSY_BLOCKS: u64 = 1024;
-/// The most blocks, for each multiprocessor or core, that have the whole build side on chip. On a
-/// GPU each block uses all shared memory of a multiprocessor.
+/// The most blocks per core that have the whole build side on chip. On a GPU each uses all shared
+/// memory of a multiprocessor.
 const BLOCKS_ON_CHIP: PerMachine<u64> = PerMachine { gpu: 1, core: 4 };
 /// The words of a block's shared memory that its page does not use.
 const WORDS_BESIDE: u32 = 128;
@@ -93,8 +93,8 @@ pub(super) struct JoinPlan {
     pub to_arrange: ToArrange,
     pub sides: [SideLayout; 2],
     pub machine: Machine,
-    /// The count of bits of a bin's index. If the build side is looked up in memory, it is the
-    /// count of bits of the index of a bucket, or of a sector of the hash table.
+    /// The count of bits of a bin's index. If the build side is looked up in memory, it is the bits
+    /// of the index of a bucket or of a sector of the hash table.
     pub page_bits: u32,
     /// The most rows of a page, and the base-2 logarithm of the count of its buckets.
     pub page_rows: u32,
@@ -104,8 +104,8 @@ pub(super) struct JoinPlan {
     /// Whether the output for a row may depend on all build rows.
     needs_all: bool,
     pub headers_at: u64,
-    /// The offset of the rows between two splits or radix passes. Later the same memory contains
-    /// the count of distinct keys of each heavy bin, and these keys.
+    /// The offset of the rows between two splits or radix passes. Later it contains the distinct
+    /// keys of heavy bins and their counts.
     pub between_at: u64,
     /// The offset of the row indices for radix passes.
     pub numbers_at: u64,
@@ -114,9 +114,8 @@ pub(super) struct JoinPlan {
 }
 
 impl JoinPlan {
-    /// Makes the plan for the given counts of rows of the sides. `to_arrange` tells whether it
-    /// arranges both sides or only the right side. The sides in `are_skewed` are sorted, because
-    /// their splits overflowed.
+    /// Makes the plan for the given counts of rows of the sides. It arranges both sides or only the
+    /// right side. Sides in `are_skewed` are sorted, because their splits overflowed.
     pub(super) fn new<K: KeyWord>(
         machine: Machine,
         rows: [u64; 2],
@@ -188,7 +187,7 @@ impl JoinPlan {
     /// splits, it is sorted instead.
     fn with_splits<K: KeyWord>(self) -> Self {
         let mut plan = self;
-        // If the right side is arranged alone, the left side is assumed to have as many rows.
+        // A right side that is arranged alone is planned for as many left rows.
         let [left, right] = [LEFT, RIGHT].map(|side| plan.sides[side].rows);
         let rows = if plan.to_arrange == ToArrange::Right { [right, right] } else { [left, right] };
         for side in plan.to_arrange.sides() {
@@ -333,7 +332,7 @@ fn page_bucket_bits<K: KeyWord>(machine: Machine, rows: u64) -> Option<u32> {
         return Some(bits);
     }
     let words = machine.block_words() - WORDS_BESIDE;
-    // A few more rows in each bucket cost less than reading the rows from the second-level cache.
+    // A few more rows per bucket cost less than reading from the second-level cache.
     let fits = |bits: &u32| *bits != 0 && on_chip_words::<K>(rows as u32, *bits) <= words;
     [bits + 1, bits, bits - 1].into_iter().find(fits)
 }

@@ -8,8 +8,8 @@ use crate::{Buffer, Device, Result, Stream};
 use std::fmt;
 
 /// A join of two tables that has not been run: [`Join`](super::Join),
-/// [`WideJoin`](super::super::WideJoin) or [`JoinWithValues`](super::JoinWithValues). These differ
-/// in the type `S`, which describes the tables.
+/// [`WideJoin`](super::super::WideJoin) or [`JoinWithValues`](super::JoinWithValues), by the type
+/// `S` of its tables.
 pub struct JoinQuery<'q, S> {
     pub(in crate::relational) joined: S,
     pub(in crate::relational) options: JoinOptions<'q>,
@@ -18,8 +18,8 @@ pub struct JoinQuery<'q, S> {
 /// The options of a join that users can set.
 #[derive(Clone, Copy)]
 pub struct JoinOptions<'q> {
-    /// A bit for each left and each right row, which is set if the row's key is not null; `None` if
-    /// no key is null.
+    /// A bit for each left and each right row, set if the row's key is not null; `None` if no key
+    /// is null.
     pub valid: [Option<Column<'q, u32>>; 2],
     pub kind: JoinKind,
     pub method: JoinMethod,
@@ -163,7 +163,7 @@ impl<'q, S: Joins<'q>> JoinQuery<'q, S> {
     /// # Errors
     /// [`InputError::TooManyItems`](crate::InputError::TooManyItems) for 2^32 rows or more of a
     /// side; [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless all columns of
-    /// a table have the same count of rows, and its validity has a bit for each row;
+    /// a table have equally many rows, and its validity has a bit for each row;
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), also if there are more pairs than fit
     /// into memory; [`Error::WrongDevice`](crate::Error::WrongDevice),
     /// [`Error::Driver`](crate::Error::Driver).
@@ -171,10 +171,10 @@ impl<'q, S: Joins<'q>> JoinQuery<'q, S> {
     /// For wide keys also [`InputError::KeysDiffer`](crate::InputError::KeysDiffer) unless both
     /// tables have columns of the same types;
     /// [`InputError::ColumnLength`](crate::InputError::ColumnLength) unless the key columns of a
-    /// table have the same count of rows;
-    /// [`InputError::TooManyItems`](crate::InputError::TooManyItems) if there are 2^32 pairs or
-    /// more of which some differ; [`Error::BuildFailed`](crate::Error::BuildFailed) for a semi or
-    /// anti join, as in [`Unique::run_on`](super::super::Unique::run_on).
+    /// table have equally many rows; [`InputError::TooManyItems`](crate::InputError::TooManyItems)
+    /// if there are 2^32 pairs or more of which some differ;
+    /// [`Error::BuildFailed`](crate::Error::BuildFailed) for a semi or anti join, as in
+    /// [`Unique::run_on`](super::super::Unique::run_on).
     pub fn run_on(&self, stream: &Stream, scratch: &mut Scratch) -> Result<S::Result> {
         let mut result = S::Result::without_rows(scratch.device())?;
         self.run_into(stream, scratch, &mut result)?;

@@ -1,4 +1,4 @@
-//! Runs a join: arranges the sides, makes the passes, and handles overflows.
+//! Runs a join.
 
 use super::columns::{Columns, Outputs};
 use super::joined::{JoinKind, JoinMethod, JoinReport};
@@ -33,7 +33,7 @@ pub(super) struct Input<'i, K> {
 pub(super) struct Arranged {
     pub plan: JoinPlan,
     pub memory: Buffer<u64>,
-    /// Whether the last split was repeated, so that its bins have starts.
+    /// Whether the last split was repeated.
     has_starts: bool,
 }
 
@@ -204,7 +204,7 @@ struct Course<'c, K> {
 }
 
 impl<'c, K: KeyWord> Course<'c, K> {
-    /// Queues the work of `to_do` and then all passes; waits for the result.
+    /// Does the work of `to_do`, and then all passes.
     fn attempt<'o>(&'o self, outputs: Option<Outputs<'o, K>>, to_do: ToDo) -> Result<Attempt> {
         let launches = self.launches;
         let (mut pairs, mut items) = (0, 0);
@@ -284,7 +284,7 @@ impl<'c, K: KeyWord> Course<'c, K> {
         }
         match headers[first..first + LEVELS as usize].iter().position(|&word| word != 0) {
             None => Overflow::None,
-            // Bins with starts have capacity for all rows, so they cannot overflow.
+            // Bins with starts have capacity for all rows.
             Some(level) if level + 1 == levels.len() && !self.have_starts[side] => Overflow::Last,
             Some(_) => Overflow::Early,
         }

@@ -38,8 +38,7 @@ pub(super) struct SideLayout {
     pub counts_at: u64,
     /// The end of the counts and of the state, which are 0 at first.
     pub counts_end: u64,
-    /// The offset of the starts of the bins, which are used if the bins do not all have the same
-    /// capacity.
+    /// The offset of the starts of the bins, if they have no fixed capacity.
     pub starts_at: u64,
     /// The offset of the pairs of mixed keys and row indices, in the order of bins.
     pub pairs_at: u64,
@@ -76,8 +75,7 @@ impl SideLayout {
         side
     }
 
-    /// Returns the offset of the counts of a level's bins, or the end of all counts if `level` is
-    /// the count of levels.
+    /// Returns the offset of the counts of a level's bins, or the end of all counts.
     pub(super) fn counts_of(&self, level: usize) -> u64 {
         self.counts_at + self.levels[..level].iter().map(Level::counts_words).sum::<u64>()
     }

@@ -14,7 +14,7 @@ use gpu_kernels::types::KeyWord;
 /// A table of a join, as the user describes it.
 pub(in crate::relational) struct Table<'t, 'q, K> {
     pub keys: &'t KeyColumns<'q, K>,
-    /// A bit for each row, which is set if the row's key is not null; `None` if no key is null.
+    /// A bit for each row, set if the row's key is not null; `None` if no key is null.
     pub valid: Option<Column<'q, u32>>,
 }
 
@@ -151,9 +151,8 @@ impl<W: KeyWord> Sides<'_, W> {
         of_left as u64 * self.left.null_rows() + of_right as u64 * self.right.null_rows()
     }
 
-    /// Converts the result of a join of the rows with keys: replaces row indices by indices in the
-    /// tables, and appends the rows without a key that belong to the result. `method` is the method
-    /// of the join.
+    /// Replaces the row indices of a join of rows with keys by indices in the tables, and appends
+    /// the rows without keys that belong to the result. `method` is the method of the join.
     pub(super) fn finish(
         &self,
         stream: &Stream,
@@ -165,7 +164,7 @@ impl<W: KeyWord> Sides<'_, W> {
             return Ok(());
         }
         for (side, rows) in [(&self.left, &*left), (&self.right, &*right)] {
-            // The splits have already replaced rows by their indices in the table.
+            // Splits write the rows' indices in the table.
             if method != JoinMethod::Split
                 && let Some(numbers) = side.numbers()
             {
@@ -212,8 +211,8 @@ impl<W: KeyWord> Sides<'_, W> {
     }
 }
 
-/// Queues replacing each row index `r` by `numbers[r] + first`, or by `r + first` if there are no
-/// `numbers`. `NO_ROW` stays.
+/// Queues replacing row index `r` by `numbers[r] + first`, or without `numbers` by `r + first`.
+/// `NO_ROW` stays.
 pub(in crate::relational) fn renumber(
     stream: &Stream,
     rows: &Buffer<u32>,

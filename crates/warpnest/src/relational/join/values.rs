@@ -33,14 +33,14 @@ use std::fmt;
 /// ```
 ///
 /// - **When to use it.** A [`Join`](super::Join) returns row indices, by which columns of any type
-///   can be gathered, at the cost of one random read for each row. Here the values are moved
-///   together with their rows if these are split ([`JoinMethod::Split`]), which is faster for one
-///   column of each side. If a side is small, the values are gathered, too.
+///   can be gathered, with one random read per row. Here the values are split together with their
+///   rows ([`JoinMethod::Split`]), which is faster for one column of each side. If a side is small,
+///   they are gathered, too.
 /// - **Order, complexity, concurrent operations**: as in a [`Join`](super::Join).
-/// - **Memory.** The scratch takes as much as in a [`Join`](super::Join), and another 4 bytes for
-///   each row of a side whose keys may be null. The result takes 12 bytes for each pair with 32-bit
-///   keys, and 16 bytes with 64-bit keys. If a side is small, the values are gathered into
-///   additional memory of 8 bytes for each pair.
+/// - **Memory.** The scratch takes as much as in a [`Join`](super::Join), and another 4 bytes per
+///   row of a side whose keys may be null. The result takes 12 bytes per pair, or 16 bytes with
+///   64-bit keys. If a side is small, the values are gathered into additional memory of 8 bytes per
+///   pair.
 pub type JoinWithValues<'q, K, L, R> = JoinQuery<'q, WithValues<'q, K, L, R>>;
 
 /// The keys and the values of both tables.
@@ -72,8 +72,8 @@ impl<'q, K: Key, L: Value<Word = u32>, R: Value<Word = u32>> Joins<'q> for WithV
         scratch: &mut Scratch,
         joined: &mut JoinedValues<K, L, R>,
     ) -> Result<()> {
-        // During the join the columns contain row indices, which may be no valid values. Therefore
-        // `joined` is emptied first, so that it is also empty after a panic.
+        // During the join the columns contain row indices, which may be invalid values, so `joined`
+        // is emptied in case of a panic.
         let mut memory = joined.take();
         let done = self.compute_in(&mut memory, options, stream, scratch);
         *joined = memory;
@@ -111,7 +111,7 @@ impl<'q, K: Key, L: Value<Word = u32>, R: Value<Word = u32>> WithValues<'q, K, L
             };
             (_, *report) = run(stream, scratch, input, None, Some(columns))?;
             if report.method != JoinMethod::Split {
-                // The columns contain row indices, so keys and values must be gathered.
+                // The columns contain row indices.
                 keys.fit(device, left_out.len())?;
                 gather(stream, input.keys[0], left_out, keys)?;
                 for (rows, values) in [(left_out, &*left), (right_out, &*right)] {

@@ -17,7 +17,7 @@ use gpu_kernels::types::Scalar;
 ///
 /// A pair is not flagged if a row index is out of bounds, so pairs with
 /// [`NO_ROW`](super::super::NO_ROW) are not flagged. [`compact`](crate::primitives::compact) can
-/// apply the flags to the pairs, and to other arrays that have an element for each pair.
+/// apply the flags to the pairs and to other columns.
 ///
 /// **Complexity.** There is one launch for each column, in which each thread compares a pair, if
 /// the pair is still flagged. The scratch takes one word.
@@ -71,10 +71,10 @@ pub fn flag_equal_rows(
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 ///
-/// Use it after a join by [`hash_rows`](super::hash_rows), to remove the pairs whose hashes are
-/// equal but whose rows differ. If all pairs are equal, which is usual then, nothing is moved. The
-/// scratch takes a bit for each pair, and 8 bytes for each pair if pairs are removed. After an
-/// error both buffers are unchanged.
+/// After a join by [`hash_rows`](super::hash_rows), it removes the pairs whose hashes are equal but
+/// whose rows differ. If all pairs are equal, as is usual then, nothing is moved. The scratch takes
+/// a bit for each pair, and 8 bytes per pair if pairs are removed. After an error both buffers are
+/// unchanged.
 ///
 /// # Errors
 /// The errors of [`flag_equal_rows`], and
@@ -114,8 +114,8 @@ pub(super) struct Pairs<'p> {
     pub keeps_alone: bool,
 }
 
-/// Returns a bit for each pair, which is set if the pair is equal, in memory of the scratch, and
-/// the count of the other pairs. Waits for the count.
+/// Returns a bit for each pair, set if the pair is equal, in memory of the scratch, and the count
+/// of the other pairs. Waits for the count.
 pub(super) fn flags(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -198,8 +198,7 @@ struct Arrays {
 /// Queues comparing a column of words.
 ///
 /// # Safety
-/// The arrays were obtained from the batch. The arrays and the columns are as long as the plan
-/// says.
+/// The arrays are from the batch. The arrays and the columns are as long as the plan says.
 unsafe fn words<'b, W: Scalar>(
     batch: &Batch<'b>,
     [ours, theirs]: [&'b Buffer<W>; 2],

@@ -25,22 +25,21 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 ///
-/// - **Collisions.** A row is hashed as a sequence of numbers. A word of 4 bytes is one number, a
-///   word of 8 bytes is two numbers, and a text is one number plus two for each started 8 bytes. If
-///   two different rows have at most n numbers each, their hashes are equal with a probability of
-///   at most n / (2^61 - 1) over all seeds. For texts of 64 bytes this is below 2^-56. It holds for
-///   any two rows that were chosen without knowledge of the seed.
+/// - **Collisions.** A row is hashed as a sequence of numbers: one for a word of 4 bytes, two for a
+///   word of 8 bytes, and for a text one plus two for each started 8 bytes. The hashes of two
+///   different rows of at most n numbers are equal with a probability of at most n / (2^61 - 1)
+///   over all seeds. For texts of 64 bytes this is below 2^-56. The rows must be chosen without
+///   knowledge of the seed.
 /// - **The same seed** gives the same hashes on every device. Use a random seed if untrusted people
 ///   choose the rows.
-/// - **Complexity.** There is one launch for each column, which reads the column once; each thread
-///   hashes a row. If one text is much longer than the others, the other threads of its warp wait
-///   for it.
+/// - **Complexity.** There is one launch for each column, which reads it once; each thread hashes a
+///   row. A warp waits for the longest of its texts.
 ///
 /// Equal hashes do not prove that two rows are equal;
 /// [`retain_equal_rows`](super::retain_equal_rows) compares the rows.
 ///
-/// Source: the polynomial over a prime field, evaluated at a random point (Carter 1979). The prime
-/// is a Mersenne prime, and the lengths of strings are hashed, too, as (Thorup 2020) describes.
+/// Source: the polynomial over a prime field, evaluated at a random point (Carter 1979). The
+/// Mersenne prime, and the hashed lengths of strings, are from (Thorup 2020).
 ///
 /// # Errors
 /// As for [`hash_rows_into`].
@@ -64,10 +63,10 @@ pub fn hash_rows_on(stream: &Stream, scratch: &mut Scratch, keys: &WideKeys<'_>,
 /// the device.
 ///
 /// # Errors
-/// [`InputError::ColumnLength`](crate::InputError::ColumnLength) unless all columns have the same
-/// count of rows; [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless `hashes`
-/// has a word for each row; [`InputError::TooManyItems`](crate::InputError::TooManyItems) for 2^32
-/// rows or more; [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+/// [`InputError::ColumnLength`](crate::InputError::ColumnLength) unless all columns have equally
+/// many rows; [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless `hashes` has a
+/// word for each row; [`InputError::TooManyItems`](crate::InputError::TooManyItems) for 2^32 rows
+/// or more; [`Error::OutOfMemory`](crate::Error::OutOfMemory),
 /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
 pub fn hash_rows_into(
     stream: &Stream,
@@ -115,7 +114,7 @@ pub(super) fn queue_hashes(stream: &Stream, keys: &KeysOn<'_>, hash: &RowHash, h
         batch.writes(hashes);
         for (number, column) in keys.columns.iter().enumerate() {
             let plan = hash.column(keys, number);
-            // SAFETY: there is a word for each row, and all columns have the same count of rows.
+            // SAFETY: there is a word for each row, and all columns have equally many rows.
             unsafe {
                 match column {
                     ColumnOn::Words(WordsOf::Narrow(words)) => queue_words(batch, words, hashes, plan)?,

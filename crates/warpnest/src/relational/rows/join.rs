@@ -34,27 +34,24 @@ use crate::{Result, Stream};
 /// ```
 ///
 /// - **Exact.** Rows are joined by 64-bit hashes, and then the rows of each pair are compared in
-///   all columns. Pairs of different rows are left out, and rows that were only in such pairs count
-///   as unmatched. So the result is never wrong, and collisions only cost time.
-/// - **Columns** are slices, buffers and [`TextColumn`](super::TextColumn)s. Both tables must have
-///   the same count of columns, of the same types. For keys of one or two columns of at most 64
-///   bits in total, use [`Join`](super::super::Join), which needs no hash. It also describes the
-///   six kinds, the methods and the result.
-/// - **Keys** are equal if their bytes are equal, so a NaN equals the same NaN. Any number of rows
-///   may have the same key, on both sides. A null key equals no key ([`WideJoin::left_valid`]).
-///   Pairs are returned in any order.
-/// - **Complexity.** In addition to the join of the hashes, each column is read once to hash it,
-///   and once more at both rows of each pair. Semi and anti joins first find one row of each
-///   distinct right key, and compare every right row with the row of its key. If some pairs differ,
-///   all pairs are compacted.
-/// - **Memory.** The scratch takes 8 bytes for each row of both sides, and the memory of the join
-///   of the hashes. Then it takes a bit for each pair, and 8 bytes for each pair if some pairs
-///   differ. Semi and anti joins take another 24 bytes for each right row and 20 bytes for each
-///   left row. If different right rows have the same hash, the pairs of rows with equal hashes take
-///   8 bytes each.
-/// - **Nulls** take another 12 bytes for each row of a side whose keys may be null.
-/// - **Concurrent operations.** As in every operation on a stream, the columns are read after
-///   earlier writes to them are complete, and the result is complete when the call returns.
+///   all columns. Pairs of different rows are left out, so the result is never wrong, and
+///   collisions only cost time.
+/// - **Columns** are slices, buffers and [`TextColumn`](super::TextColumn)s. Their count and types
+///   must be the same in both tables. For keys of one or two columns of at most 64 bits in total,
+///   use [`Join`](super::super::Join), which needs no hash.
+/// - **Keys** are equal if their bytes are equal, so a NaN equals the same NaN. Keys may be
+///   repeated on both sides. A null key equals no key ([`WideJoin::left_valid`]). Pairs are in any
+///   order.
+/// - **Complexity.** Besides the join of the hashes, each column is read once for the hashes, and
+///   once more at both rows of each pair. Semi and anti joins first find one row of each distinct
+///   right key, and compare every right row with it. If some pairs differ, all pairs are compacted.
+/// - **Memory.** The scratch takes 8 bytes per row of both sides, and the memory of the join of the
+///   hashes. Then it takes a bit for each pair, and 8 bytes per pair if some pairs differ. Semi and
+///   anti joins take another 24 bytes per right row and 20 bytes per left row. If different right
+///   rows have the same hash, each pair takes 8 bytes.
+/// - **Nulls** take another 12 bytes per row of a side whose keys may be null.
+/// - **Concurrent operations.** The columns are read after earlier writes to them, and the result
+///   is complete when the call returns.
 ///
 /// Source: the hash of [`hash_rows`](super::hash_rows), and the join of
 /// [`Join`](super::super::Join).

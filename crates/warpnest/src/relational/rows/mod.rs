@@ -1,9 +1,9 @@
 //! Keys of any number of columns, which are words or texts: hashes of rows, tests for equality, and
 //! joins.
 //!
-//! `wide_keys` describes the columns, and `on_device` their memory on the device. `hash` computes a
-//! word for each row, and `join` joins these words. `pairs` and `presence` then remove the pairs
-//! whose rows differ according to `equal`.
+//! `wide_keys` has the columns, and `on_device` their device memory. `hash` computes a word for
+//! each row, and `join` joins these words. `pairs` and `presence` remove the pairs that are not
+//! `equal`.
 
 mod equal;
 mod hash;

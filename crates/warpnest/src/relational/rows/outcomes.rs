@@ -5,9 +5,9 @@ use crate::primitives::Scratch;
 use crate::{Buffer, Stream};
 use gpu_kernels::relational::rows::{RaiseOutcomes, RaiseOutcomesParams};
 
-/// Returns the outcome of each of the `rows` rows of a table, in memory of the scratch. The outcome
-/// is "none" for a row in no pair, "lost" if all pairs of the row were unequal, and else "matched".
-/// `keep` has a bit for each pair, which is set if its rows are equal.
+/// Returns the outcome of each of the `rows` rows of a table, in memory of the scratch. It tells
+/// whether the row is in an equal pair, only in unequal pairs, or in no pair. `keep` has a bit for
+/// each pair, set if the pair is equal.
 pub(super) fn outcomes(
     stream: &Stream,
     scratch: &mut Scratch,

@@ -10,8 +10,8 @@ use crate::relational::{IntoColumn, Join, JoinKind, JoinQuery, Joined, Unique};
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::relational::rows::Outcome;
 
-/// Writes the matching left rows to `joined`: in a semi join the rows that are equal to a right
-/// row, in an anti join the rows that are equal to none.
+/// Writes the matching left rows to `joined`: rows that are equal to a right row, or in an anti
+/// join to none.
 ///
 /// If all right rows with the same hash are equal, only one right row of each hash is joined, so
 /// that no left row is in more than one pair. Otherwise all right rows are joined.

@@ -25,17 +25,14 @@ pub(super) type Eight = [u8; 8];
 /// ```
 ///
 /// - **Layout**: the same as in string columns of Arrow. The bytes of all texts are concatenated,
-///   and an array contains the offset where each text begins. Row `i` has the bytes from
-///   `offsets[i]` to `offsets[i + 1]`.
+///   and row `i` has the bytes from `offsets[i]` to `offsets[i + 1]`.
 /// - **Bytes**: texts need not be UTF-8, may be empty, and may contain zero bytes. Two texts are
 ///   equal if they have the same length and the same bytes.
-/// - **Memory**: the bytes of the texts, and 4 bytes for each row, or 8 bytes for each row if the
-///   texts have 2^32 bytes or more.
+/// - **Memory**: the bytes, and 4 bytes per row, or 8 if there are 2^32 bytes or more.
 ///
 /// A column never changes, so its offsets are checked only once, when the column is made.
 pub struct TextColumn {
-    /// The offsets: none, or one more than there are rows. They are in ascending order, and none is
-    /// beyond the bytes.
+    /// One more offset than rows, or none. They ascend, and none is beyond the bytes.
     offsets: Words,
     bytes: Buffer<Eight>,
 }
@@ -61,8 +58,8 @@ macro_rules! offsets {
 offsets!(u32, u64, i32, i64);
 
 impl TextColumn {
-    /// Returns a column of texts that are in host memory. They may be slices, arrays and vectors of
-    /// any byte strings, or a [`StringColumn`](crate::strings::StringColumn). All texts are copied.
+    /// Returns a column of texts in host memory: slices, arrays and vectors of byte strings, or a
+    /// [`StringColumn`](crate::strings::StringColumn). All texts are copied.
     ///
     /// # Errors
     /// [`InputError::TooManyItems`] for 2^32 texts or more;
@@ -189,8 +186,7 @@ fn first_wrong<O: Scalar>(
     stream.batch(|batch| {
         batch.zero(&header, 1)?;
         let check = CheckOffsets { offsets: batch.read(offsets), header: batch.write(&header), plan };
-        // SAFETY: there are as many offsets as the plan says, and the header is one word, which is
-        // 0.
+        // SAFETY: there are `plan.offsets` offsets, and the header is 0.
         unsafe { batch.launch(&check, plan.offsets) }
     })?;
     let found = header.download_at(stream, 0)?;

@@ -29,9 +29,9 @@ use std::fmt;
 ///
 /// [`WideJoin`](super::WideJoin) joins two tables by such keys. [`hash_rows`](super::hash_rows)
 /// returns one 64-bit word for each row, and [`retain_equal_rows`](super::retain_equal_rows) keeps
-/// only the pairs of rows that are equal. With these two functions, any operation on 64-bit keys
-/// can process wide keys; the hash alone is not enough, because different rows may have the same
-/// hash. If all columns are words, [`Rows`](super::super::Rows) returns ids without hashes.
+/// only the pairs of rows that are equal. With both functions, any operation on 64-bit keys can
+/// process wide keys. If all columns are words, [`Rows`](super::super::Rows) returns ids without
+/// hashes.
 #[doc(alias("composite_key", "multi_column", "wide_key", "string_key"))]
 pub struct WideKeys<'q> {
     columns: Vec<KeyColumn<'q>>,
@@ -62,7 +62,7 @@ impl<'q> WideKeys<'q> {
         Self { columns: Vec::new() }.and_text(first)
     }
 
-    /// Adds another column, which must have the same count of rows.
+    /// Adds another column, which must have equally many rows.
     #[must_use]
     pub fn and<K: Key>(mut self, column: impl IntoColumn<'q, K>) -> Self {
         let column = column.into_column();
@@ -75,7 +75,7 @@ impl<'q> WideKeys<'q> {
         self
     }
 
-    /// Adds another column of texts, which must have the same count of rows.
+    /// Adds another column of texts, which must have equally many rows.
     #[must_use]
     pub fn and_text(mut self, column: &'q TextColumn) -> Self {
         let source = Source::Texts(column);
@@ -96,7 +96,7 @@ impl<'q> WideKeys<'q> {
     /// Returns the columns on `device`.
     ///
     /// # Errors
-    /// [`InputError::ColumnLength`] unless all columns have the same count of rows;
+    /// [`InputError::ColumnLength`] unless all columns have equally many rows;
     /// [`InputError::TooManyItems`]; errors of a copy.
     pub(super) fn on_device(&self, device: &Device) -> Result<KeysOn<'_>> {
         let first = self.len();

@@ -16,11 +16,11 @@ use std::path::Path;
 /// describes the format.
 impl<T: Kind> Table<T> {
     /// Writes the table to `to`. The file contains the table's memory as it is, so loading needs a
-    /// copy and no build. A table that was saved on one device can be loaded on any other.
+    /// copy and no build. Any other device can load the table.
     ///
-    /// Saving takes about as long as a copy over the device's link or a write to `to`, whichever is
-    /// slower, and up to 8 mebibytes of host memory. `to` receives large blocks, so it needs no
-    /// buffer. After an error `to` may contain a part of the table.
+    /// It takes about as long as the slower of the device's link and `to`, and up to 8 mebibytes of
+    /// host memory. `to` receives large blocks, so it needs no buffer. After an error `to` may
+    /// contain a part of the table.
     ///
     /// # Errors
     /// [`FileError::Io`](crate::error::FileError::Io), with the error of `to`;
@@ -43,8 +43,8 @@ impl<T: Kind> Table<T> {
     }
 
     /// Loads a table that [`Table::save`] wrote. The design and the sizes of keys and values must
-    /// be the same, but the device may differ. The loaded table returns the same answers, and can
-    /// be changed in the same way, as the saved table.
+    /// be the same, but the device may differ. The loaded table answers, and changes, like the
+    /// saved table.
     ///
     /// `from` needs no buffer, and may be untrusted. Damaged, truncated or malicious data is
     /// refused, or at worst gives a table with wrong answers. Nothing is read past the end of the

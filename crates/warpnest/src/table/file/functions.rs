@@ -1,4 +1,4 @@
-//! Writes hash families and hash functions to files, and reads them.
+//! Hash families and functions in files.
 
 use super::read::Incoming;
 use crate::Result;

@@ -10,8 +10,8 @@ pub(super) const PAGE: u64 = 4096;
 pub(super) const CHUNK: u64 = 1 << 20;
 /// The bytes of a checksum.
 pub(super) const CHECKSUM: u64 = 8;
-/// The first bytes of a file. A program that changes line ends or the eighth bit of bytes would
-/// damage them, so its damage is noticed.
+/// The first bytes of a file. Programs that change line ends or the eighth bit of bytes damage
+/// them.
 const MAGIC: [u8; 8] = *b"\x89WNEST\r\n";
 /// The version of the format that is written, and the newest version that can be read.
 pub(super) const VERSION: u32 = 1;
@@ -22,8 +22,8 @@ const NUMBERS_AT: usize = 32;
 /// The most bytes of a section. The limit keeps sums of lengths from overflowing.
 const MAX_SECTION: u64 = 1 << 54;
 
-/// The names of the designs, each with the names of its table's sections. A file identifies a
-/// design by its index in this array plus one.
+/// The names of the designs, each with the names of its table's sections. A file stores a design's
+/// index in this array plus one.
 const DESIGNS: [(&str, &[&str]); 6] = [
     ("Page", &["buckets"]),
     ("Cuckoo", &["header", "slots"]),
@@ -32,8 +32,8 @@ const DESIGNS: [(&str, &[&str]); 6] = [
     ("Linear", &["cell", "slots"]),
     ("Extendible", &["segments", "headers", "bucket tables", "records"]),
 ];
-/// The names of the forms (façades), each with the names of the sections that follow the sections
-/// of the design. A file identifies a form by its index in this array plus one.
+/// The names of façades, each with the names of the sections after the design's sections. A file
+/// stores a façade's index in this array plus one.
 const FORMS: [(&str, &[&str]); 5] = [
     ("Map", &[]),
     ("Set", &[]),
@@ -41,8 +41,8 @@ const FORMS: [(&str, &[&str]); 5] = [
     ("MultiMap", &["ends of runs", "values"]),
     (ROW_MAP, &["rows"]),
 ];
-/// The form whose values may have more bytes than a byte of the header can count. The second number
-/// of the header is the count of bytes.
+/// The façade whose values may have more than 255 bytes. The header's second number is the count of
+/// bytes.
 pub(crate) const ROW_MAP: &str = "RowMap";
 
 /// Returns the names of the sections of a table, in their order.
@@ -63,9 +63,8 @@ pub(crate) struct Header {
     pub sections: Vec<u64>,
 }
 
-/// Returns the checksum of bytes at the offset `at` of a file. The checksum depends on the offset
-/// and on `seed`, the header's checksum. Therefore chunks that were swapped, or that come from
-/// another file, are noticed.
+/// Returns the checksum of bytes at the offset `at` of a file. It depends on the offset and on
+/// `seed`, the header's checksum, so swapped chunks, or chunks of another file, are noticed.
 pub(super) fn checksum(seed: u64, at: u64, bytes: &[u8]) -> u64 {
     XxHash3_64::oneshot_with_seed(seed.wrapping_add(at), bytes)
 }
@@ -97,8 +96,7 @@ impl Header {
         page[20..24].copy_from_slice(&(self.sections.len() as u32).to_le_bytes());
         page[24..32].copy_from_slice(&self.file_bytes().to_le_bytes());
         let words = self.numbers.iter().chain(&self.sections);
-        // The tables of this library have at most a few dozen numbers and sections, so all words
-        // fit.
+        // Tables have a few dozen numbers and sections, so all fit.
         for (to, word) in page[NUMBERS_AT..CHECKSUM_AT].chunks_exact_mut(8).zip(words) {
             to.copy_from_slice(&word.to_le_bytes());
         }
@@ -172,8 +170,8 @@ mod tests {
     fn a_header_is_read_as_it_was_written() {
         let (page, seal) = header().encode();
         assert_eq!(Header::decode(&page), Ok((header(), seal)));
-        // After the header: an empty section, a byte and its checksum, a chunk and its checksum,
-        // and two chunks of which the second is a byte.
+        // After the header: an empty section, a section of a byte, of a chunk, and of a chunk and a
+        // byte.
         assert_eq!(header().file_bytes(), PAGE + PAGE + (CHUNK + PAGE) + (CHUNK + PAGE));
     }
 

@@ -34,8 +34,8 @@ pub struct FileInfo {
     pub format: u32,
     /// The count of keys.
     pub keys: u64,
-    /// The count of values. It is the count of keys in a map, 0 in a set or a compacting table, and
-    /// more than the count of keys in a multimap with repeated keys.
+    /// The count of values. It equals the count of keys in a map, is 0 in a set or a compacting
+    /// table, and may be larger in a multimap.
     pub values: u64,
     /// The bytes of the file.
     pub bytes: u64,

@@ -1,10 +1,9 @@
 //! The files of tables. docs/file-format.md describes the format, which [`header`] and `order`
 //! implement.
 //!
-//! Users call `api`, which opens files with the help of `paths`. To save a table, the table lists
-//! its memory as [`parts`], which `write` writes. To load a table, `read` copies the bytes from a
-//! `source` to a `target`; `units` divides the bytes among the threads of `workers`. `verify` and
-//! `info` work without the types of keys and values, and `mapped` without a copy of the file.
+//! Users call `api`, which opens files by `paths`. A table lists its memory as [`parts`], which
+//! `write` writes. `read` loads them from a `source` to a `target`, in `units` that are divided
+//! among `workers`. `verify` and `info` need no types, and `mapped` needs no copy of the file.
 
 mod api;
 pub(crate) mod functions;

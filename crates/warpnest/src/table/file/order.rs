@@ -35,8 +35,7 @@ impl Order {
         if ascends { Ok(()) } else { Err(NOT_IN_ORDER) }
     }
 
-    /// Compares the last word of each part with the first word of the next part; returns the last
-    /// word of all.
+    /// Compares the last word of each part with the next part's first; returns the last word.
     pub(crate) fn finish(self) -> Result<Option<u64>> {
         let mut last = None;
         for [first, end] in self.ends.into_inner().unwrap_or_else(PoisonError::into_inner).into_values() {

@@ -68,7 +68,7 @@ impl<'t> Section<'t> {
             && std::ptr::eq(last.allocation(), tracked.allocation())
             && *first as u64 + (before - start) == *address as u64
         {
-            // The two extents are adjacent in one buffer, so they are merged.
+            // The extents are adjacent in one buffer.
             *last_end = end;
             return;
         }
@@ -98,7 +98,7 @@ impl<'t> Parts<'t> {
         self.numbers.extend(numbers);
     }
 
-    /// Adds a flag that tells whether there is a number, and then the number or 0.
+    /// Adds whether there is a number, and then the number or 0.
     pub fn option(&mut self, number: Option<u64>) {
         self.numbers([number.is_some() as u64, number.unwrap_or(0)]);
     }

@@ -1,9 +1,9 @@
 //! Reads a table's file: its header, its numbers, and its sections. [`units`](super::units) reads
 //! the units of the sections.
 //!
-//! A header may be wrong even if its checksum is right. Therefore every length is compared with the
-//! length that follows from the table's numbers. If the length of the data is not known beforehand,
-//! memory is allocated only as the data arrives.
+//! A header may be wrong even if its checksum is right, so every length is compared with the length
+//! that follows from the table's numbers. If the data's length is not known, memory is allocated as
+//! the data arrives.
 
 use super::UNIT;
 use super::header::{CHECKSUM, CHUNK, Header, PAGE, padded, section_names};
@@ -144,8 +144,7 @@ impl<'r> Incoming<'r> {
         if padding.iter().chain(after).any(|&byte| byte != 0) {
             return Err(damaged(chunks));
         }
-        // An error in the contents is reported only if the checksums match, because otherwise the
-        // file is damaged.
+        // A contradiction counts only if the checksums match; otherwise the file is damaged.
         match found.contradiction {
             None => Ok(()),
             Some(what) => Err(FileError::inconsistent(what)),
@@ -199,8 +198,8 @@ impl<'r> Incoming<'r> {
     }
 }
 
-/// Fails unless a file of `bytes` bytes is as long as its header says. `bytes` is `None` if the
-/// length is not known.
+/// Fails unless a file of `bytes` bytes is as long as its header says. Unknown lengths are
+/// accepted.
 pub(crate) fn check_length(header: &Header, bytes: Option<u64>) -> Result<()> {
     let needs = header.file_bytes();
     match bytes {

@@ -14,14 +14,13 @@ pub enum Source<'r> {
 }
 
 impl<'r> Source<'r> {
-    /// Returns the source of a file. `is_regular` tells whether it is a regular file, which can be
-    /// read at any offset.
+    /// Returns the source of a file. A regular file can be read at any offset.
     pub fn of_file(file: &'r mut File, is_regular: bool) -> Self {
         if is_regular && cfg!(any(unix, windows)) { Self::File(file) } else { Self::Stream(file) }
     }
 
-    /// Reads until `bytes` is full or the data ends. A file is read starting at offset `at`, and a
-    /// stream at its current position. Returns the count of bytes read.
+    /// Reads until `bytes` is full or the data ends. A file is read starting at offset `at`.
+    /// Returns the count of bytes read.
     pub fn read_up_to(&mut self, at: u64, bytes: &mut [u8]) -> Result<usize> {
         match self {
             Self::Stream(from) => read_up_to(*from, bytes),

@@ -1,4 +1,4 @@
-//! The target of a section that is read: a buffer on the device, or host memory.
+//! The target of a section that is read.
 
 use crate::{Buffer, Device, Error, Result, Stream};
 use gpu_kernels::plain::Plain;
@@ -30,8 +30,8 @@ impl<T: Plain> Loading<T> {
         Self::with_length(device, loaded, loaded)
     }
 
-    /// Returns the target of a section of `loaded` elements, which become the first elements of a
-    /// buffer of `length` elements.
+    /// Returns the target of a section of `loaded` elements, which begins a buffer of `length`
+    /// elements.
     pub(crate) fn with_length(device: &Device, loaded: u64, length: u64) -> Result<Self> {
         Ok(Self { device: device.clone(), buffer: Buffer::uninitialized(device, 0)?, loaded, length })
     }

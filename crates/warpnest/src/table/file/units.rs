@@ -16,8 +16,8 @@ use std::sync::mpsc::sync_channel;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// A check of a part of a section, which runs before anything uses the part. The arguments are the
-/// part's offset and its bytes. The error says what contradicts the header.
+/// A check of a part of a section, given its offset and bytes, before anything uses it. The error
+/// says what contradicts the header.
 pub(super) type Check<'c> = &'c (dyn Fn(u64, &[u8]) -> Result<(), &'static str> + Sync);
 
 /// A section that is being read. Offsets are relative to the section.
@@ -84,8 +84,7 @@ impl Units<'_> {
             for (stream, staging) in workers {
                 let (give_back, free) = sync_channel::<&mut [u8]>(1);
                 let (send, filled) = sync_channel::<(&mut [u8], u64, usize)>(1);
-                // This send cannot fail: the channel has capacity for it, and the receiver still
-                // exists.
+                // The channel has capacity, and its receiver exists.
                 let _ = give_back.send(staging);
                 let failed = &failed;
                 scope.spawn(move || {
@@ -93,7 +92,7 @@ impl Units<'_> {
                         if let Err(error) = self.take(stream, at, &staging[..bytes]) {
                             return failed.at(at, error);
                         }
-                        // After the last unit, nobody receives the memory, so this send may fail.
+                        // After the last unit this send may fail.
                         let _ = give_back.send(staging);
                     }
                 });

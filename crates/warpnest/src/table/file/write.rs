@@ -54,8 +54,7 @@ fn write_section(section: &Section<'_>, seal: u64, at: u64, workers: &mut Worker
             for (first, (stream, staging)) in workers.into_iter().enumerate() {
                 let (give_back, free) = sync_channel::<&mut [u8]>(1);
                 let (send, filled) = sync_channel::<Result<Unit<'_>>>(1);
-                // This send cannot fail: the channel has capacity for it, and the receiver still
-                // exists.
+                // The channel has capacity, and its receiver exists.
                 let _ = give_back.send(staging);
                 let own = units.clone().skip(first).step_by(step);
                 scope.spawn(move || {
@@ -75,8 +74,7 @@ fn write_section(section: &Section<'_>, seal: u64, at: u64, workers: &mut Worker
                 let filled = filled.recv().expect("a thread sends each of its units, or an error")?;
                 put(to, &filled.staging[..filled.bytes])?;
                 checksums.extend(filled.checksums);
-                // A thread that has sent its last unit receives nothing more, so this send may
-                // fail.
+                // After a thread's last unit this send may fail.
                 let _ = give_back.send(filled.staging);
             }
             Ok(())
