@@ -14,8 +14,8 @@ pub(crate) use gpu_kernels::primitives::compact::state_words;
 /// written to `count[0]`. The remaining elements of `output` are left unchanged.
 ///
 /// `keep` has the layout of [`Answers::found`](crate::Answers::found). One pass reads all elements
-/// and writes the kept elements. The scratch takes 8 bytes per 7,168 elements of `u32`, or for each
-/// 3,584 elements of `u64`.
+/// and writes the kept elements. The scratch takes 8 bytes per 7,168 elements of `u32`, or per
+/// 3,584 of `u64`.
 ///
 /// # Errors
 /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless `keep` has a word for

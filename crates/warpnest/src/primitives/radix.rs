@@ -105,8 +105,8 @@ pub fn histogram<K: KeyWord>(
 const WIDE_BLOCKS: PerMachine<u64> = PerMachine { gpu: 2048, core: 1 };
 
 /// Queues a stable partition: writes the pairs to the outputs ordered by a bit field of their keys.
-/// Pairs with equal fields keep the order of the input. `starts[v]` becomes the offset of the first
-/// pair with value `v`, even if there is none.
+/// Pairs with equal fields keep the order of the input. `starts[v]` becomes the count of pairs with
+/// values below `v`, where the pairs with value `v` start.
 ///
 /// Reads the keys twice and the values once, and writes keys and values once. The scratch takes
 /// `2^(bits + 2)` bytes per 8,192 pairs of 32-bit keys and values, and twice as much for wider keys
@@ -226,10 +226,10 @@ pub fn sort_pairs<K: KeyWord, V: ValueWord>(
 
 /// Queues a sort of `keys` in ascending order, in place.
 ///
-/// There are as many passes as in [`sort_pairs`]. A pass moves 8 bytes per 32-bit key, where a pass
-/// over pairs moves 16 bytes per pair. The scratch takes as much memory as the keys, and for each
-/// pass 1 KiB per 8,192 keys, or for each 4,096 keys of 64 bits. On the CPU engine the passes are
-/// the same as in [`sort_pairs`].
+/// There are as many passes as in [`sort_pairs`]. A pass moves 8 bytes per 32-bit key, not 16 bytes
+/// as for a pair. The scratch takes as much memory as the keys, and for each pass 1 KiB per 8,192
+/// keys, or per 4,096 keys of 64 bits. On the CPU engine the passes are the same as in
+/// [`sort_pairs`].
 ///
 /// ```
 /// use warpnest::primitives::{Scratch, sort_keys};

@@ -170,7 +170,7 @@ pub fn reduce_by_key<K: KeyWord, T: Number, R: Reduction<T>>(
             batch.zero(count, 1)
         });
     }
-    // The scratch has three parts: the starts, the words for the runs, and the heads.
+    // The scratch has the starts, the words for the runs, and the heads.
     let start_words = starts_words(items);
     let work = scratch.reserve(start_words + runs_words::<K>(items) + heads_words(items))?;
     stream.batch(|batch| {

@@ -11,7 +11,7 @@ use gpu_kernels::types::Scalar;
 /// `output` has one element more than `input`, its last element becomes the sum of all elements.
 ///
 /// One pass reads each element twice, the second time from the cache, and writes it once. The
-/// scratch takes 8 bytes per 8,192 elements of `u32`, or 16 bytes per 2,048 elements of `u64`.
+/// scratch takes 8 bytes per 8,192 elements of `u32`, or 16 bytes per 2,048 of `u64`.
 ///
 /// # Errors
 /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) and the errors of

@@ -53,7 +53,7 @@ pub fn unique_of_sorted<K: KeyWord>(
         });
     }
     let items = check_items(keys.len())?;
-    // The bits follow the words in which the compaction publishes, and are aligned to 16 bytes.
+    // The bits follow the compaction's state, and are aligned to 16 bytes.
     let state_words = state_words::<K>(items).next_multiple_of(2);
     let work = scratch.reserve(state_words + items.div_ceil(64))?;
     stream.batch(|batch| {
@@ -125,7 +125,7 @@ pub fn runs_of_sorted<K: KeyWord>(
 }
 
 /// Returns the count of 64-bit words of scratch that [`queue_runs`] takes for `items` keys: the
-/// words in which the compaction publishes, and the flags.
+/// compaction's state, and the flags.
 pub(crate) const fn runs_words<K: KeyWord>(items: u64) -> u64 {
     state_words::<K>(items).next_multiple_of(2) + items.div_ceil(128) * 2
 }

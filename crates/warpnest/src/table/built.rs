@@ -16,7 +16,7 @@ impl<D: Design> Config<D> {
     ///
     /// # Errors
     /// * [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer), or a setting that makes
-    ///   no sense for so many pairs.
+    ///   no sense for this count of pairs.
     /// * The build did not succeed: [`BuildError::Page`](crate::BuildError::Page),
     ///   [`BuildError::Cuckoo`](crate::BuildError::Cuckoo),
     ///   [`BuildError::TwoLevel`](crate::BuildError::TwoLevel). No function can place
@@ -52,8 +52,8 @@ impl<D: Design> Config<D> {
     }
 
     /// Returns the bytes that a build of `pairs` pairs takes on the device besides the map and its
-    /// input. A build that meets many copies of a key may take more: the documentation of each map
-    /// says when.
+    /// input. If a key has many copies, a build may take more; the documentation of each map says
+    /// when.
     ///
     /// # Errors
     /// As for [`Config::memory_bytes`].

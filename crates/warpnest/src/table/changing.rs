@@ -45,9 +45,9 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
 /// [`LinearMap`](crate::LinearMap), an [`ExtendibleMap`](crate::ExtendibleMap) and a
 /// [`RowMap`](crate::RowMap).
 impl<T: HasValues> Table<T> {
-    /// Gives every key its value; returns how many of the keys were new. Keys and values are slices
-    /// or buffers. The documentation of each map says which of several pairs of one key wins, and
-    /// what an error leaves.
+    /// Sets the value of each key; returns how many of the keys were new. Keys and values are
+    /// slices or buffers. The documentation of each map says which of several pairs of one key
+    /// wins, and what an error leaves.
     ///
     /// # Errors
     /// * [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer)(then nothing was done).
@@ -81,7 +81,7 @@ impl<T: HasValues> Table<T> {
         T::insert(&mut self.table, device.default_stream(), &keys, &values)
     }
 
-    /// Gives one key its value; returns whether the key was new. Meant for changes of a few keys.
+    /// Sets the value of one key; returns whether the key was new. Meant for changes of a few keys.
     ///
     /// # Errors
     /// As for [`Table::insert_many`].

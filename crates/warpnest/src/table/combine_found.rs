@@ -10,8 +10,8 @@ use gpu_kernels::table::fold::Fold;
 use gpu_kernels::types::{KeyWord, ValueWord};
 
 /// Combines the values of each key, or the count of its rows if no values are given, with the value
-/// that the key has. Merges the rows of each key into one row, looks the keys up, combines, and
-/// inserts the results. Returns the count of new keys, as `insert` does.
+/// that the key has. Merges the rows of each key, looks the keys up, and inserts the results.
+/// Returns the count of new keys, as `insert` does.
 pub(super) fn combine_found<K: KeyWord, V: ValueWord, T: RawTable<K, V>>(
     table: &mut T,
     stream: &Stream,

@@ -107,9 +107,8 @@ pub trait Changes: Design {
 
     /// Combines the value of each key with the values of its rows by `fold`, or with the count of
     /// its rows if there are no values. A key without a value gets the combined value of its rows.
-    /// `fold` works on numbers as wide as the values. Keys, values and stream have been checked to
-    /// be on the table's device, and keys and values to be equally many. Returns the count of new
-    /// keys.
+    /// `fold` works on numbers as wide as the values. Everything has been checked to be on the
+    /// table's device, and keys and values to be equally many. Returns the count of new keys.
     #[doc(hidden)]
     fn combine<K: KeyWord, V: ValueWord>(
         table: &mut Self::Table<K, V>,

@@ -43,7 +43,7 @@ use std::marker::PhantomData;
 /// ```
 pub struct Table<T: Kind> {
     pub(crate) table: T::Table,
-    // This must be the last field: its size is known for every `T`, which avoids a second compiler
+    // The last field has a size for every `T`, so that a wrong key type gives only one compiler
     // error.
     kind: PhantomData<fn() -> T>,
 }

@@ -19,7 +19,7 @@ pub trait Kind: Sealed + Sized {
     /// The type of the items of iterations: a pair, or in a set a key.
     type Item;
 
-    /// The word that is kept beside each key.
+    /// The word that is stored with each key.
     #[doc(hidden)]
     type Word: ValueWord;
 

@@ -18,8 +18,8 @@ pub struct Map<K, V, D>(PhantomData<(K, V, D)>);
 /// A map in the memory of a device, for arrays of keys and queries. [`PageMap`](crate::PageMap),
 /// [`CuckooMap`](crate::CuckooMap), [`TwoLevelMap`](crate::TwoLevelMap),
 /// [`SortedMap`](crate::SortedMap), [`LinearMap`](crate::LinearMap) and
-/// [`ExtendibleMap`](crate::ExtendibleMap) are names for maps of one design `D`, and their
-/// documentation describes what each design does.
+/// [`ExtendibleMap`](crate::ExtendibleMap) are names for maps of one design `D`, which each of them
+/// describes.
 ///
 /// Functions can be generic over the design:
 ///

@@ -8,7 +8,7 @@ use crate::{BulkMap, Key, Result, Stream, Value};
 /// of queries that were found, if they are counted.
 ///
 /// The argument is the map and not its table, because the table knows only the words of its values,
-/// and the words of another type may be no valid values of `V`.
+/// which may be invalid as values of `V`.
 ///
 /// ```compile_fail,E0308
 /// use warpnest::low_level::{HostAnswers, get_on_host};

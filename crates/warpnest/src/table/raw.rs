@@ -38,11 +38,10 @@ pub trait ReadTable<K: KeyWord, V: ValueWord>: Debug + Sync {
 
     /// Writes all keys to the front of `keys`, and all values to the front of `values`; returns the
     /// count of keys. It exceeds the table's length only if a promise of unique keys was broken, or
-    /// if the table's file has a wrong count. Then the other keys are left out.
+    /// if the table's file has a wrong count. Then the excess keys are left out.
     ///
     /// # Safety
-    /// `keys` has an element for each key, and `values` is as long. `values` is given unless this
-    /// is the table of a set.
+    /// `keys` has an element for each key, and `values` is as long. A set has no `values`.
     unsafe fn write(&self, stream: &Stream, keys: &Buffer<K>, values: Option<&Buffer<V>>) -> Result<u64>;
 }
 

@@ -21,7 +21,7 @@ pub struct Set<K, D>(PhantomData<(K, D)>);
 
 /// A set in the memory of a device, for arrays of keys and queries: a table without values.
 /// [`PageSet`](crate::PageSet) and [`CuckooSet`](crate::CuckooSet) are names for sets of one design
-/// `D`, and their documentation describes what each design does.
+/// `D`, which each of them describes.
 #[doc(alias("HashSet"))]
 pub type BulkSet<K, D> = Table<Set<K, D>>;
 

@@ -17,8 +17,8 @@ pub(in crate::relational) enum Chosen<'b> {
 }
 
 /// Queues appending the indices of the chosen rows to `rows_out`, in any order, as far as there is
-/// capacity. They start at the offset in the header. `NO_ROW` is written to `others_out` for each,
-/// if that is given.
+/// capacity. They start at the offset in the header. If `others_out` is given, `NO_ROW` is written
+/// there for each row.
 pub(in crate::relational) fn append(
     stream: &Stream,
     chosen: Chosen<'_>,

@@ -19,7 +19,7 @@ pub(crate) enum Source<'q, T> {
 }
 
 /// A type that can be passed as a [`Column`]: `slice`, `&vec`, `&array`, `&buffer` and `&view`.
-/// With the feature `arrow`, the values of an Arrow array are one, too.
+/// With the feature `arrow`, an Arrow array can be passed, too.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a column of `{T}`",
     note = "pass a slice, `&vec`, `&array` or `&buffer` of `{T}`; numbers of other types are converted by the caller"

@@ -39,8 +39,8 @@ pub fn unique_on<K: Key>(stream: &Stream, scratch: &mut Scratch, keys: &Buffer<K
     Ok(Unique::of(keys).run_on(stream, scratch)?.keys)
 }
 
-/// Returns the id of each row's key, and the distinct keys. Ids start at 0, in the order in which
-/// the keys first appear.
+/// Returns the id of each row's key, and the distinct keys. Ids start at 0, in the order of first
+/// appearance.
 ///
 /// ```
 /// use warpnest::{relational::factorize, Device};

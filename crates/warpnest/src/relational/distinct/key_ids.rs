@@ -7,7 +7,7 @@ use crate::relational::Order;
 use crate::table::raw::ReadTable;
 use crate::{Answers, Buffer, Device, InputError, PageMap, Result, Stream};
 
-/// The ids of all keys so far, in the order in which the keys first appeared.
+/// The ids of all keys so far, in the order of first appearance.
 #[derive(Debug)]
 pub(super) struct KeyIds {
     ids: PageMap<u64, u32>,
@@ -35,8 +35,7 @@ impl KeyIds {
         self.keys.len() - self.first as usize
     }
 
-    /// Returns whether all keys have their ids in the map, which may be false after a change that
-    /// failed.
+    /// Returns whether all keys have ids in the map, which a failed change may have ended.
     pub(super) fn is_whole(&self) -> bool {
         self.ids.len() == self.len()
     }
@@ -46,7 +45,7 @@ impl KeyIds {
         self.ids.memory_bytes() + size_of::<u64>() * self.keys.capacity()
     }
 
-    /// Looks up the ids of keys; the answers are in memory of the scratch.
+    /// Looks up the ids of keys, in memory of the scratch.
     pub(super) fn get(&self, stream: &Stream, scratch: &mut Scratch, keys: &Buffer<u64>) -> Result<Answers<u32>> {
         let (values, found) = (scratch.lend(keys.len())?, scratch.lend(keys.len().div_ceil(32))?);
         // SAFETY: there is a value for each key, and a found-word for every 32 keys. Both buffers

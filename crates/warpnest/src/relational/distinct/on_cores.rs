@@ -17,7 +17,7 @@ pub(super) fn needs_ids(wanted: &Wanted) -> bool {
     wanted.ids || wanted.first_rows
 }
 
-/// Encodes the rows to arrays that are as long. Returns the count of keys, and the first row of
+/// Encodes the rows to arrays as long as the rows. Returns the count of keys, and the first row of
 /// each if wanted.
 pub(super) fn encoded<K: Key>(
     stream: &Stream,

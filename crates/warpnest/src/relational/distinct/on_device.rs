@@ -227,8 +227,8 @@ impl<K: Key> Column<'_, K> {
         let input = Input { keys: of_map.words(), values: Some(values), pairs: count as u64, known: Known::Unique };
         let map = PageTable::<K::Word, u32>::build_in(config, stream, scratch, input)?;
         let found = scratch.lend(keys.len().div_ceil(32))?;
-        // SAFETY: there is an id for each row, and a found-word for every 32 rows. Nothing else
-        // uses the ids, which the caller borrows mutably.
+        // SAFETY: there is an id for each row, and a found-word for every 32 rows. The caller
+        // borrows the ids mutably.
         unsafe { map.find(stream, keys.words(), (Some(ids), &found))? };
         map.give_back(scratch);
         if let Some(numbers) = numbers {

@@ -118,7 +118,7 @@ impl Narrow<'_> {
     }
 }
 
-/// Returns a column of 32 bits that has equal words for exactly the same rows.
+/// Returns a column as 32-bit words: its own, or their ids.
 fn narrowed<'w>(
     scratch: &mut Scratch,
     (number, column): (usize, &'w WordsOf<'_>),

@@ -9,7 +9,7 @@ use crate::runtime::lent::Lent;
 use crate::{Answers, Buffer, Device, Error, InputError, Key, Result, Stream};
 use std::fmt;
 
-/// A dense id for each distinct row of several columns, over any number of batches. They can be
+/// A dense id for each distinct row of several columns, over any number of batches. The ids can be
 /// keys of any map, in place of wider keys.
 ///
 /// Ids are in the order of first appearance, and never change. A map from ids acts as a map from
@@ -42,8 +42,7 @@ use std::fmt;
 /// * **Memory.** Each step takes a [`PageMap`](crate::PageMap) of its distinct words, and another 8
 ///   to 10 bytes per word.
 ///
-/// A change that fails leaves all ids unchanged, or removes all ids; in the second case the error
-/// is [`Error::Emptied`].
+/// A change that fails leaves all ids unchanged, or removes them all with [`Error::Emptied`].
 #[doc(alias("composite_key", "multi_column", "wide_key", "tuple", "struct"))]
 pub struct RowIds {
     device: Device,
@@ -74,7 +73,7 @@ impl RowIds {
     /// new rows.
     ///
     /// # Errors
-    /// After [`InputError::LengthsDiffer`] (the columns have different counts of rows),
+    /// After [`InputError::LengthsDiffer`] (columns of different lengths),
     /// [`InputError::OtherColumns`], [`InputError::TooManyItems`] (2^32 rows or more) and
     /// [`Error::WrongDevice`], nothing was done. After [`InputError::TooManyPairs`] (there would be
     /// 2^32 distinct rows), [`Error::BuildFailed`], [`Error::OutOfMemory`] and [`Error::Driver`],

@@ -55,15 +55,14 @@ impl<'q> Rows<'q> {
         Self { columns: vec![RowColumn::new(first.into_column())], order: Order::Any, seed: None }
     }
 
-    /// Adds another column, which must have equally many rows.
+    /// Adds another column, which must have as many rows.
     #[must_use]
     pub fn and<K: Key>(mut self, column: impl IntoColumn<'q, K>) -> Self {
         self.columns.push(RowColumn::new(column.into_column()));
         self
     }
 
-    /// Gives ids in the order in which the rows first appear, so that the ids are the same in every
-    /// run.
+    /// Gives ids in the order of first appearance, so that they are the same in every run.
     #[must_use]
     pub fn in_order_of_appearance(mut self) -> Self {
         self.order = Order::FirstSeen;

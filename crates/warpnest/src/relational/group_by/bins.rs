@@ -41,9 +41,9 @@ impl<'i, K, W> HashInput<'i, K, W> {
     }
 }
 
-/// Aggregates the rows of each key by hashing; waits for the result. `expected` is a guess, and
-/// `constants` are the mix's. The first `groups_before` groups of the outputs stay as they are, and
-/// are not counted. There is a column of values unless `V` is
+/// Aggregates the rows of each key by hashing; waits for the result. `expected` is a guess of the
+/// groups, and `constants` mix the keys. The first `groups_before` groups of the outputs stay as
+/// they are, and are not counted. There is a column of values unless `V` is
 /// [`Nothing`](gpu_kernels::types::Nothing).
 ///
 /// The groups are written in any order, as far as the outputs have capacity. After an overflow the

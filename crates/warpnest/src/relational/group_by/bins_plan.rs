@@ -193,8 +193,7 @@ impl HashPlan {
         self.scan_at() + of_scan
     }
 
-    /// Returns the offset of the starts of all bins, and their end, which are used if bins do not
-    /// all have the same capacity.
+    /// Returns the offset of the starts of all bins, and their end, if bins have no fixed capacity.
     pub(super) fn starts_at(&self) -> u64 {
         self.zeros().next_multiple_of(2)
     }

@@ -54,8 +54,8 @@ pub(super) struct OnChip {
 }
 
 /// Aggregates the rows of each key on chip; waits for the result. Returns whether that succeeded.
-/// If it did not, some keys are so frequent, or groups so many, that rows must be sorted, and
-/// `computed` is unspecified.
+/// If not, some keys are so frequent, or groups so many, that rows must be sorted, and `computed`
+/// is unspecified.
 pub(super) fn hot_and_bins<K: KeyWord + ValueWord, V: Payload>(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -102,8 +102,8 @@ pub(super) fn hot_and_bins<K: KeyWord + ValueWord, V: Payload>(
     }
 }
 
-/// Returns whether hot keys are aggregated before the other rows are split. That is the case if
-/// most rows have hot keys, or if hot keys could make bins overflow.
+/// Returns whether hot keys are aggregated before the other rows are split. They are if most rows
+/// have hot keys, or if hot keys could make bins overflow.
 fn is_hot_pass_first<K>(sampled: &Sampled<'_, K>) -> bool {
     if sampled.missed_share <= MAX_MISSED {
         return true;

@@ -1,5 +1,4 @@
-//! The memory of groups, which may come from an earlier result of the same query, and sorting of
-//! groups.
+//! The memory of groups, which an earlier result of the query may provide, and sorting of groups.
 
 use super::wanted::{Query, Wanted};
 use crate::primitives::{Scratch, gather, iota, sort_pairs};

@@ -18,8 +18,8 @@ use std::fmt;
 /// sorting.
 const MIN_HASHED_ROWS: u64 = 1 << 16;
 
-/// A group-by: rows with equal keys form a group, and for each group aggregates are computed:
-/// counts, and sums, least, greatest, mean, first and last values.
+/// A group-by: rows with equal keys form a group, for which counts, and sums, least, greatest,
+/// mean, first and last values are computed.
 ///
 /// ```
 /// use warpnest::Device;
@@ -33,7 +33,7 @@ const MIN_HASHED_ROWS: u64 = 1 << 16;
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 ///
-/// The columns may be slices or buffers, and every call reads them again, each once for all of its
+/// The columns may be slices or buffers, and every call reads each of them once, for all of its
 /// aggregates.
 ///
 /// - **Sums** of integers are 64 bits wide and wrap. Sums of floating-point numbers are `f64`, and
@@ -46,8 +46,8 @@ const MIN_HASHED_ROWS: u64 = 1 << 16;
 ///
 /// On a GPU a query is answered on chip if it uses at most one column of values, adds no
 /// floating-point numbers, and needs no order of rows. Other queries sort the rows ([`Method`]).
-/// Rows are also sorted for means of 64-bit integers whose sum might wrap; to check this takes a
-/// pass over the column. The scratch takes 24 to 36 bytes per row with 32-bit keys and values.
+/// Rows are also sorted for means of 64-bit integers whose sum might wrap; the check takes a pass
+/// over the column. The scratch takes 24 to 36 bytes per row with 32-bit keys and values.
 pub struct GroupBy<'q, K> {
     keys: KeyColumns<'q, K>,
     query: Query<'q>,

@@ -18,8 +18,8 @@ use std::marker::PhantomData;
 /// unless the input itself is smaller.
 const SAMPLE_BITS: u32 = 17;
 const LEAST_SAMPLE_BITS: u32 = 8;
-/// The base-2 logarithm of the ratio between an input of medium size and its sample. On a CPU a
-/// draw takes ten times as long as adding a row.
+/// The base-2 logarithm of the ratio between an input of medium size and its sample. It is larger
+/// on a CPU, where a draw takes ten times as long as adding a row.
 const SHARE_BITS: PerMachine<u32> = PerMachine { gpu: 4, core: 6 };
 
 /// The findings of a sample of the rows. The scratch contains the list of hot keys, and memory for
@@ -45,8 +45,8 @@ pub(crate) struct Sampled<'s, K> {
     /// The lowest class, or count of draws, whose keys are all hot.
     pub least_hot: u32,
     /// The estimated share of all rows whose key is not hot, after (Good, 1953, §2). The keys that
-    /// were drawn `r` times are estimated to have the share of all rows that the keys drawn `r + 1`
-    /// times have in the sample.
+    /// were drawn `r` times have about the share of all rows that the keys drawn `r + 1` times have
+    /// in the sample.
     pub missed_share: f64,
     /// The count of keys that were drawn once, twice, and so on. The last element counts all keys
     /// that were drawn at least that many times.

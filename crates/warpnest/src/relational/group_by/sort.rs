@@ -320,8 +320,8 @@ impl SortedGroups<'_> {
         let (base, at) = (self.base, self.at);
         let source = batch.read(values);
         let sorted = if rides { base.offset(at.payload).cast::<W>() } else { base.offset(at.gathered).cast() };
-        // SAFETY: the caller guarantees the arrays. The words that the sort used have space for a
-        // 32-bit word for each group, because they had space for a key for each row.
+        // SAFETY: the caller guarantees the arrays. The words that the sort used are enough for a
+        // 32-bit word per group, because they held a key per row.
         unsafe {
             if query.is_folded(column) && !rides {
                 launch_gather(batch, (source, self.rows), (self.row_numbers, self.rows), sorted)?;

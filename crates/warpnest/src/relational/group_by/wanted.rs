@@ -61,8 +61,7 @@ pub(super) fn values<T: Value>(words: &Words) -> Option<&Buffer<T>> {
         Words::Narrow(_) | Words::Wide(_) => return None,
     };
     // SAFETY: the layout of a buffer does not depend on the type of its elements. The elements have
-    // the same size, and are valid values of `T`, because the query computed them as values of that
-    // type.
+    // the size of `T`, and the query computed them as values of `T`.
     Some(unsafe { &*address })
 }
 
@@ -94,7 +93,7 @@ impl<'q> Query<'q> {
     }
 
     /// Returns the index of a column of values, which is added unless the query has it already.
-    /// `numbers` tells how its values are added and compared; it is `None` if they are not.
+    /// `numbers` tells how its values are added and compared, if they are.
     pub(super) fn column<T: Value>(
         &mut self,
         values: Column<'q, T>,

@@ -128,9 +128,9 @@ impl<'q, K: Key> Join<'q, K> {
         self
     }
 
-    /// Returns the most bytes that the scratch takes for this join on `device`, for any keys. The
-    /// result takes 8 bytes per pair ([`Join::size`]), or 4 bytes per row of a semi or anti join.
-    /// On a GPU, a slice also takes its own size. Two columns of keys take 8 bytes per row.
+    /// Returns the most bytes of scratch for this join on `device`, for any keys. The result takes
+    /// 8 bytes per pair ([`Join::size`]), or 4 bytes per row of a semi or anti join. On a GPU, a
+    /// slice also takes its own size. Two columns of keys take 8 bytes per row.
     ///
     /// # Errors
     /// [`InputError::TooManyItems`](crate::InputError::TooManyItems) and

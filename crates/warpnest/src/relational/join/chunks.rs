@@ -49,8 +49,7 @@ impl<K: Key> Join<'_, K> {
     ///   Right and full joins also arrange the left rows, to find the unmatched right rows.
     /// - **Memory.** A chunk takes 8 bytes per pair, and its memory is reused for the next chunk.
     ///   The arranged side takes the memory of a [`KeptSide`](super::KeptSide), and so does the
-    ///   scratch. That may be more than [`Join::scratch_bytes`] returns, because large sides are
-    ///   always split.
+    ///   scratch. It may be more than [`Join::scratch_bytes`], because large sides are split.
     ///
     /// # Errors
     /// The errors of [`Join::run_on`], and the errors of `each`, after which no further chunk is

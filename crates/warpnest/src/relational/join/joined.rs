@@ -67,8 +67,7 @@ pub struct JoinReport {
     /// or more than one row where a hash table has a slot for each key. If so, the rows were
     /// arranged a second time, in another way.
     pub overflowed: bool,
-    /// The count of work items into which bins with many rows were divided, without one for each
-    /// bin.
+    /// The count of additional work items into which bins with many rows were divided.
     pub further_items: u64,
 }
 

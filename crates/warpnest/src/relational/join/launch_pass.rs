@@ -68,8 +68,8 @@ impl<'a, K: KeyWord> Launches<'a, K> {
         unsafe { batch.launch_blocks(&distinct, positions.div_ceil(DISTINCT_ROWS)) }
     }
 
-    /// Queues a pass over all bins, or over the first `listed` work items of the list.
-    /// `have_starts` tells for each side whether its last split was repeated.
+    /// Queues a pass over all bins, or over the `listed` work items. `have_starts` tells for each
+    /// side whether its last split was repeated.
     pub(super) fn pass(
         &self,
         batch: &Batch<'a>,
@@ -210,8 +210,8 @@ impl<'a, K: KeyWord> Launches<'a, K> {
                 padding: 0,
             },
         };
-        // SAFETY: both sides are arranged as the plan says, if `listed`, the list has an item for
-        // each block, and the outputs have the given capacity.
+        // SAFETY: both sides are arranged as the plan says, and the outputs have the given
+        // capacity. If `listed`, the list has an item for each block.
         unsafe {
             match listed {
                 None => batch.launch_blocks(&pages, 1 << plan.page_bits),

@@ -47,8 +47,8 @@ impl Pass {
         vec![Self { build: RIGHT, emit, bins: Bins::Light }]
     }
 
-    /// Returns the passes over the heavy bins. One pass writes pairs; in it, the smaller side of
-    /// each bin is the build side. Another pass writes matched or unmatched rows.
+    /// Returns the passes over the heavy bins. One pass writes pairs, with the smaller side of each
+    /// bin as its build side. Another writes matched or unmatched rows.
     pub(super) fn of_heavy_bins(self) -> impl Iterator<Item = Self> {
         [Emit::PAIRS, Emit::UNMATCHED, Emit::MATCHED]
             .into_iter()

@@ -38,8 +38,8 @@ const ITEMS_A_BLOCK: u64 = 4;
 const SHORT_BUCKET: u64 = 256;
 const SHARES_OF_BUCKET: u64 = 64;
 
-/// If there are more probe rows than this for each build row, sorting only the build rows, so that
-/// probe rows are not moved, is faster than splitting both sides.
+/// If there are more probe rows than this for each build row, sorting only the build rows is faster
+/// than splitting both sides.
 const PROBES_OF_SORTED: u64 = 4;
 
 /// The count of blocks that keeps a GPU busy if build rows are in memory.
@@ -286,8 +286,7 @@ impl JoinPlan {
         }
     }
 
-    /// Returns whether build rows with repeated keys should be sorted, so that they can be looked
-    /// up in memory.
+    /// Returns whether build rows with repeated keys should be sorted and looked up in memory.
     pub(super) fn is_worth_sorting(&self, pass: Pass) -> bool {
         self.sides[pass.probe()].rows > PROBES_OF_SORTED * self.sides[pass.build].rows
     }

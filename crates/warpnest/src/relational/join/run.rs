@@ -185,8 +185,7 @@ enum Overflow {
 }
 
 enum Attempt {
-    /// The count of pairs, all of which were written if there was capacity, and the count of
-    /// additional work items.
+    /// The count of pairs, which were written if there was capacity, and of additional work items.
     Pairs {
         pairs: u64,
         items: u64,

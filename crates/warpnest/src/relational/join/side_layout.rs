@@ -10,8 +10,8 @@ use gpu_kernels::types::KeyWord;
 /// split get more rows, the split is repeated.
 const ROWS_A_KEY: u64 = 4;
 const KEYS_OF_EARLY_BIN: u64 = 1 << 10;
-/// The fewest keys of a bin of the last split that are assumed for its capacity. With fewer keys,
-/// the capacity would have to be several times the mean size.
+/// The fewest keys that are assumed for the capacity of a bin of the last split. With fewer, the
+/// capacity would be several times the mean size.
 const MIN_KEYS_OF_BIN: u64 = 1 << 8;
 
 /// How the rows of a side are arranged by their keys.

@@ -72,8 +72,8 @@ impl<'q, K: Key, L: Value<Word = u32>, R: Value<Word = u32>> Joins<'q> for WithV
         scratch: &mut Scratch,
         joined: &mut JoinedValues<K, L, R>,
     ) -> Result<()> {
-        // During the join the columns contain row indices, which may be invalid values, so `joined`
-        // is emptied in case of a panic.
+        // Meanwhile the columns contain row indices, which may be invalid values, so a panic must
+        // leave `joined` empty.
         let mut memory = joined.take();
         let done = self.compute_in(&mut memory, options, stream, scratch);
         *joined = memory;

@@ -25,8 +25,9 @@ use gpu_kernels::types::Scalar;
 /// # Errors
 /// [`InputError::KeysDiffer`](crate::InputError::KeysDiffer) unless the columns of both tables have
 /// the same types, [`InputError::ColumnLength`](crate::InputError::ColumnLength) unless all columns
-/// of a table have as many rows; [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer)
-/// unless there are as many left rows as right ones, and a word for each 32 pairs;
+/// of a table have equally many rows;
+/// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless there are as many left
+/// rows as right rows, and a word for each 32 pairs;
 /// [`InputError::TooManyItems`](crate::InputError::TooManyItems) for 2^32 rows or more of a table;
 /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
 /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).

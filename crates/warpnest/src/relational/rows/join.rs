@@ -34,8 +34,8 @@ use crate::{Result, Stream};
 /// ```
 ///
 /// - **Exact.** Rows are joined by 64-bit hashes, and then the rows of each pair are compared in
-///   all columns. Pairs of different rows are left out, so the result is never wrong, and
-///   collisions only cost time.
+///   all columns. Pairs of different rows are left out, and rows that are only in such pairs are
+///   unmatched. So the result is never wrong, and collisions only cost time.
 /// - **Columns** are slices, buffers and [`TextColumn`](super::TextColumn)s. Their count and types
 ///   must be the same in both tables. For keys of one or two columns of at most 64 bits in total,
 ///   use [`Join`](super::super::Join), which needs no hash.

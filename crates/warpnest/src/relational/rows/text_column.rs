@@ -32,7 +32,7 @@ pub(super) type Eight = [u8; 8];
 ///
 /// A column never changes, so its offsets are checked only once, when the column is made.
 pub struct TextColumn {
-    /// One more offset than rows, or none. They ascend, and none is beyond the bytes.
+    /// The offsets, one more than rows, or none. They ascend, and none is beyond the bytes.
     offsets: Words,
     bytes: Buffer<Eight>,
 }

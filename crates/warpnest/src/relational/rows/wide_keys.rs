@@ -30,8 +30,8 @@ use std::fmt;
 /// [`WideJoin`](super::WideJoin) joins two tables by such keys. [`hash_rows`](super::hash_rows)
 /// returns one 64-bit word for each row, and [`retain_equal_rows`](super::retain_equal_rows) keeps
 /// only the pairs of rows that are equal. With both functions, any operation on 64-bit keys can
-/// process wide keys. If all columns are words, [`Rows`](super::super::Rows) returns ids without
-/// hashes.
+/// process wide keys; the hash alone is not enough. If all columns are words,
+/// [`Rows`](super::super::Rows) returns ids without hashes.
 #[doc(alias("composite_key", "multi_column", "wide_key", "string_key"))]
 pub struct WideKeys<'q> {
     columns: Vec<KeyColumn<'q>>,

@@ -215,8 +215,7 @@ mod tests {
         inconsistent(forged(&|page| page[13] = 0));
         inconsistent(forged(&|page| page[16..24].fill(0xff)));
         inconsistent(forged(&|page| page[24] += 1));
-        // There are so many sections of the greatest length that the sum of their lengths
-        // overflows.
+        // The sum of the lengths of these sections overflows.
         inconsistent(forged(&|page| {
             page[16..20].copy_from_slice(&0u32.to_le_bytes());
             page[20..24].copy_from_slice(&500u32.to_le_bytes());

@@ -92,7 +92,7 @@ impl Units<'_> {
                         if let Err(error) = self.take(stream, at, &staging[..bytes]) {
                             return failed.at(at, error);
                         }
-                        // After the last unit this send may fail.
+                        // After the last unit nobody receives, so this send may fail.
                         let _ = give_back.send(staging);
                     }
                 });

@@ -7,7 +7,7 @@ use crate::{Device, Result, Stream};
 
 /// The most workers. A few workers are as fast as a disk or a link.
 const MOST: u64 = 8;
-/// The units for each of which another worker is worth its thread, its stream and its memory.
+/// The count of units that makes another worker worth its thread, stream and memory.
 const UNITS_OF_ONE: u64 = 8;
 
 /// The alignment of each worker's memory, in bytes, which is enough for words of any size.

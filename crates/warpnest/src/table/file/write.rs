@@ -74,7 +74,7 @@ fn write_section(section: &Section<'_>, seal: u64, at: u64, workers: &mut Worker
                 let filled = filled.recv().expect("a thread sends each of its units, or an error")?;
                 put(to, &filled.staging[..filled.bytes])?;
                 checksums.extend(filled.checksums);
-                // After a thread's last unit this send may fail.
+                // After its last unit a thread does not receive, so this send may fail.
                 let _ = give_back.send(filled.staging);
             }
             Ok(())
