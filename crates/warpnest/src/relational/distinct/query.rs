@@ -51,8 +51,8 @@ pub struct Unique<'q, K, Ids = (), Counts = (), FirstRows = ()> {
 /// The types of the requested parts.
 type Asked<Ids, Counts, FirstRows> = PhantomData<fn() -> (Ids, Counts, FirstRows)>;
 
-/// The distinct keys of a column and the requested parts, as vectors on the host or buffers on a
-/// device. A part that was not requested is `()`.
+/// The distinct keys of a column and the requested parts, on the host or on a device. A part that
+/// was not requested is `()`.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Distinct<Keys, Ids, Counts, FirstRows> {

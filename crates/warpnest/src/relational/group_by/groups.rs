@@ -52,8 +52,7 @@ pub struct GroupReport {
     pub estimated_groups: Option<u64>,
     /// The count of rows with frequent keys, which were aggregated in one pass.
     pub hot_rows: u64,
-    /// Whether the sample was wrong about the keys, so that rows were grouped a second time in
-    /// another way.
+    /// Whether the sample was wrong about the keys, so that rows were grouped again in another way.
     pub overflowed: bool,
 }
 

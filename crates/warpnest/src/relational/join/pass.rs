@@ -27,7 +27,7 @@ pub(super) enum Bins {
 }
 
 impl Pass {
-    /// Returns the passes of a join with the given counts of rows of each side.
+    /// Returns the passes of a join, given the rows of each side.
     pub(super) fn of(kind: JoinKind, [left, right]: [u64; 2]) -> Vec<Self> {
         let outer = Emit::PAIRS.and(Emit::UNMATCHED);
         let pass = |build, emit| Self { build, emit, bins: Bins::Light };

@@ -148,8 +148,7 @@ pub(super) fn run<K: KeyWord>(
     }
 }
 
-/// Returns the most bytes of scratch of a join with the given counts of rows of each side, for any
-/// keys.
+/// Returns the most bytes of scratch of a join with `rows` rows on its sides, for any keys.
 pub(super) fn scratch_bytes<K: KeyWord>(stream: &Stream, rows: [u64; 2], kind: JoinKind, method: JoinMethod) -> u64 {
     let passes = Pass::of(kind, rows);
     let plan = |method: JoinMethod, are_skewed: [bool; 2]| {
