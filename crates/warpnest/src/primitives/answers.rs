@@ -6,21 +6,21 @@ use crate::{Buffer, Device, Result, Stream, Value};
 use gpu_kernels::plain::Plain;
 use std::mem::MaybeUninit;
 
-/// Answers on a device: a value for each query, and one bit that says whether it was found, since
+/// Answers on a device: a value for each query, and a bit that tells whether it was found, because
 /// every value is legal.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Answers<V> {
     pub(crate) values: Buffer<V>,
     pub(crate) found: Buffer<u32>,
-    /// The indices of the rows that a row map found: memory of its lookups, which is kept for the
-    /// next, since to free it would wait for them.
+    /// The indices of the rows that lookups in a row map found. The buffer is kept for the next
+    /// lookup, because freeing it would wait for the last lookup.
     pub(crate) numbers: Option<Buffer<u32>>,
 }
 
 impl<V: Plain> Answers<V> {
-    /// Allocates the answers to `queries` queries; until a lookup has filled them, nothing is
-    /// found.
+    /// Allocates the answers to `queries` queries. Until a lookup has filled them, every query
+    /// counts as not found.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
@@ -29,8 +29,8 @@ impl<V: Plain> Answers<V> {
         Ok(Self { values, found, numbers: None })
     }
 
-    /// Returns answers in these buffers: the values, and a word for each 32 of them with the bits
-    /// that say what was found. A lookup writes both.
+    /// Makes answers from two buffers: the values, and found-words of which each has the found-bits
+    /// of 32 values. A lookup writes both buffers.
     ///
     /// ```
     /// use warpnest::{Answers, Buffer, Device, PageMap};
@@ -56,7 +56,7 @@ impl<V: Plain> Answers<V> {
         Ok(Self { values, found, numbers: None })
     }
 
-    /// Returns the values and the bits that say what was found.
+    /// Returns the values and the found-words.
     pub fn into_parts(self) -> (Buffer<V>, Buffer<u32>) {
         (self.values, self.found)
     }
@@ -70,12 +70,12 @@ impl<V: Plain> Answers<V> {
         })
     }
 
-    /// Returns the values in the order of the queries; 0 where nothing was found.
+    /// Returns the values in the order of the queries. A query that was not found has the value 0.
     pub fn values(&self) -> &Buffer<V> {
         &self.values
     }
 
-    /// Returns the bits that say what was found: query `i` has bit `i % 32` of word `i / 32`. Bits
+    /// Returns the found-words: bit `i % 32` of word `i / 32` is 1 if query `i` was found. Bits
     /// past the last query are 0.
     pub fn found(&self) -> &Buffer<u32> {
         &self.found
@@ -107,12 +107,12 @@ impl<V: Plain> Answers<V> {
         let spare = &mut answers.spare_capacity_mut()[..self.len()];
         advise_huge_pages(spare);
         self.write_to(stream, spare)?;
-        // SAFETY: so many elements have been written.
+        // SAFETY: `write_to` has written `self.len()` more elements.
         unsafe { answers.set_len(answers.len() + self.len()) };
         Ok(())
     }
 
-    /// Waits for the answers and writes all of them to `spare`, which has as many elements.
+    /// Waits for the answers and writes them to `spare`, which has an element for each answer.
     pub(crate) fn write_to(&self, stream: &Stream, spare: &mut [MaybeUninit<Option<V>>]) -> Result<()> {
         let found = self.found.download(stream)?;
         self.values.with_elements(stream, |values| write_options(values, &found, spare))
@@ -120,21 +120,21 @@ impl<V: Plain> Answers<V> {
 }
 
 impl<T: Value> Answers<T> {
-    /// Returns the same answers, as words.
+    /// Returns the same answers with the values as words.
     pub(crate) fn words_mut(&mut self) -> &mut Answers<T::Word> {
         const { check_size::<T>() };
-        // SAFETY: both have the same layout, which does not depend on the type of the values. The
-        // words come from values of the type, or are 0.
+        // SAFETY: both types have the same layout, which does not depend on the type of the values.
+        // The words come from values of type `T`, or are 0.
         unsafe { &mut *std::ptr::from_mut(self).cast() }
     }
 }
 
-/// Writes answers to as many elements, with the values of those that were found.
+/// Writes each answer to an element of `spare`: the value if the query was found, else `None`.
 fn write_options<V: Copy>(values: &[V], found: &[u32], spare: &mut [MaybeUninit<Option<V>>]) {
     assert_eq!(values.len(), spare.len(), "there is an element for each answer");
     let (words, rest) = values.as_chunks::<32>();
     let (spare_words, spare) = spare.as_chunks_mut::<32>();
-    // The loops have constant length, and no check of the capacity for each answer.
+    // The loops have a constant length, so there is no bounds check for each answer.
     for ((spare, values), &found) in spare_words.iter_mut().zip(words).zip(found) {
         // Most words have all bits set if most keys are found.
         if found == u32::MAX {

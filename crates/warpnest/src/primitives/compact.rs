@@ -9,12 +9,12 @@ use gpu_kernels::types::{KeyWord, Scalar};
 
 pub(crate) use gpu_kernels::primitives::compact::state_words;
 
-/// Queues the compaction of `input`: the elements `i` whose bit `i % 32` of `keep[i / 32]` is set
-/// are written, in their order, to the front of `output`. Their count is written to `count[0]`. The
-/// elements behind them in `output` are left unchanged.
+/// Queues the compaction of `input`. Each element `i` whose bit `i % 32` of `keep[i / 32]` is set
+/// is written to the front of `output`, in the order of the input. The count of these elements is
+/// written to `count[0]`. The remaining elements of `output` are left unchanged.
 ///
 /// `keep` has the layout of [`Answers::found`](crate::Answers::found). One pass reads all elements
-/// and writes those that are kept. The scratch takes 8 bytes for each 7,168 elements of `u32` or
+/// and writes the kept elements. The scratch takes 8 bytes per 7,168 elements of `u32`, or per
 /// 3,584 of `u64`.
 ///
 /// # Errors
@@ -48,8 +48,8 @@ pub fn compact<T: Scalar>(
         batch.zero(state, state_words::<T>(items) as usize)?;
         let (input, keep) = (batch.read(input), batch.read(keep));
         let (output, count, state) = (batch.write(output), batch.write(count), batch.write(state));
-        // SAFETY: input and output have that many items, `keep` has a bit for each, and the state
-        // is large enough and zero.
+        // SAFETY: input and output have `items` items, `keep` has a bit for each item, and the
+        // state is large enough and zero.
         unsafe { launch_compact::<T>(batch, items, input, keep, output, count, state) }
     })
 }
@@ -57,8 +57,8 @@ pub fn compact<T: Scalar>(
 /// Queues the compaction of `items` items.
 ///
 /// # Safety
-/// As the kernel's documentation says, of arrays that the batch gave, the last three to write.
-/// `state` has the words that the kernel asks for, and they are 0.
+/// The conditions of the kernel's documentation hold. The arrays are from the batch, the last three
+/// of them for writing. `state` has [`state_words`] words, which are 0.
 pub(crate) unsafe fn launch_compact<T: Scalar>(
     batch: &Batch<'_>,
     items: u64,
@@ -69,13 +69,13 @@ pub(crate) unsafe fn launch_compact<T: Scalar>(
     state: Global<u64>,
 ) -> Result<()> {
     let compact = Compact { input, keep, output, count, state, plan: CompactParams { items } };
-    // SAFETY: the caller keeps the contract of this function, which is the kernel's.
+    // SAFETY: the caller guarantees the conditions.
     unsafe { batch.launch_blocks(&compact, items.div_ceil(tile::<T>())) }
 }
 
-/// Queues flagging, in `keep`, the last of each run of equal `keys`. With
-/// [`sort_pairs`](super::sort_pairs) before and [`compact`] after it, the last pair in input order
-/// remains of each repeated key.
+/// Queues setting the bits in `keep` of the last key of each run of equal `keys`. If
+/// [`sort_pairs`](super::sort_pairs) runs before it and [`compact`] after it, only the last pair of
+/// each key in the order of the input remains.
 ///
 /// # Errors
 /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless `keep` has a word for
@@ -85,22 +85,23 @@ pub fn flag_last_of_each<K: KeyWord>(stream: &Stream, keys: &Buffer<K>, keep: &m
     check_keep(keys.len(), keep)?;
     let items = check_items(keys.len())?;
     stream.batch(|batch| {
-        // SAFETY: there are that many keys and a bit for each.
+        // SAFETY: there are `items` keys, and `keep` has a bit for each key.
         unsafe { launch_flag::<K>(batch, items, batch.read(keys), batch.write(keep)) }
     })
 }
 
-/// Queues flagging the last of each run of `items` equal keys.
+/// Queues setting the bits of the last key of each run of equal keys, among `items` keys.
 ///
 /// # Safety
-/// As the kernel's documentation says, of arrays that the batch gave, `keep` to write.
+/// The conditions of the kernel's documentation hold. The arrays are from the batch, `keep` for
+/// writing.
 pub(crate) unsafe fn launch_flag<K: KeyWord>(
     batch: &Batch<'_>,
     items: u64,
     keys: Global<K>,
     keep: Global<u32>,
 ) -> Result<()> {
-    // SAFETY: the caller keeps the contract of this function, which is the kernel's.
+    // SAFETY: the caller guarantees the conditions.
     unsafe { batch.launch(&LastOfEach { keys, keep, plan: CompactParams { items } }, items) }
 }
 
@@ -113,8 +114,9 @@ pub(crate) fn invert(stream: &Stream, flags: &Buffer<u32>, items: u64) -> Result
     })
 }
 
-/// Queues compacting the flagged items of `input` to `output`, beginning at element `first`. Their
-/// count is in the first half of the scratch's first word until that is used again.
+/// Queues compacting the flagged items of `input` to `output`, starting at element `first`. The
+/// count of items is stored in the lower half of the scratch's first word, until the scratch is
+/// used again.
 pub(crate) fn select<T: Scalar>(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -129,13 +131,13 @@ pub(crate) fn select<T: Scalar>(
         batch.zero(state, words as usize)?;
         let (input, keep) = (batch.read(input), batch.read(keep));
         let (output, state) = (batch.write(output).offset(first as u64), batch.write(state));
-        // SAFETY: there is a bit for each item. The output has as many elements as bits are set,
-        // beginning at that element. There is a word for the count, and then the state.
+        // SAFETY: there is a bit for each item. Starting at element `first`, the output has an
+        // element for each set bit. The scratch has a word for the count, and then the state.
         unsafe { launch_compact::<T>(batch, items, input, keep, output, state.cast(), state.offset(1)) }
     })
 }
 
-/// Returns how many items [`select`] has compacted; waits until it is known.
+/// Returns the count of items that [`select`] has compacted; waits until the count is known.
 pub(crate) fn selected(stream: &Stream, scratch: &mut Scratch) -> Result<u32> {
     Ok(scratch.reserve(1)?.download_at(stream, 0)? as u32)
 }

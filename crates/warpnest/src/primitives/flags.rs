@@ -1,4 +1,5 @@
-//! Flags of a lookup's answers: as bytes, with a default for what was not found, and counted.
+//! Operations on the flags of a lookup's answers: expand them to bytes, fill in defaults, and count
+//! them.
 
 use super::Scratch;
 use crate::types::to_word;
@@ -6,13 +7,14 @@ use crate::{Buffer, BufferSlice, Result, Stream, Value};
 use gpu_kernels::primitives::flags::{COUNTED, CountFlags, EXPANDED, ExpandFlags, FillAbsent, FillParams, FlagsParams};
 use gpu_kernels::types::Scalar;
 
-/// The most blocks that count flags: each adds to one word.
+/// The most blocks that count flags. All of them add to the same word.
 const MAX_COUNTING_BLOCKS: u64 = 1024;
 
-/// Queues writing a byte for each flag: 1 where bit `i % 32` of word `i / 32` of `flags` is set,
-/// else 0. That is the layout of a `bool` in NumPy and torch, and of Arrow's 8-bit booleans.
+/// Queues writing a byte for each flag: byte `i` becomes 1 if bit `i % 32` of word `i / 32` of
+/// `flags` is set, else 0. This is the layout of a `bool` in NumPy and torch, and of Arrow's 8-bit
+/// booleans.
 ///
-/// The output may have any length, and what is behind it stays as it is. Waits for nothing,
+/// The output may have any length; memory after its end is not changed. The call does not wait and
 /// allocates nothing.
 ///
 /// ```
@@ -38,16 +40,16 @@ pub fn expand_flags(stream: &Stream, flags: &Buffer<u32>, output: &mut BufferSli
     let items = output.len() as u64;
     stream.batch(|batch| {
         let expand = ExpandFlags { flags: batch.read(flags), output: batch.write(output), plan: FlagsParams { items } };
-        // SAFETY: the output has that many bytes, and there is a flag for each.
+        // SAFETY: the output has `items` bytes, and there is a flag for each byte.
         unsafe { batch.launch(&expand, items.div_ceil(EXPANDED)) }
     })
 }
 
-/// Queues setting `values[i]` to `value` where flag `i` is not set: what lookups did not find
-/// becomes a default.
+/// Queues setting `values[i]` to `value` if flag `i` is not set, so that queries that were not
+/// found get a default.
 ///
-/// Reads the flags alone, an eighth of a byte a value, and writes the absent values alone. Waits
-/// for nothing, allocates nothing.
+/// Reads an eighth of a byte per value, and writes only the values of unset flags. The call does
+/// not wait and allocates nothing.
 ///
 /// ```
 /// use warpnest::primitives::fill_absent;
@@ -78,14 +80,15 @@ pub fn fill_absent<V: Value>(
     let plan = FillParams { items: values.len() as u64, value: to_word(value).to_u64() };
     stream.batch(|batch| {
         let values = batch.write(values).cast::<V::Word>();
-        // SAFETY: there are that many values and a flag for each, and a word is one of the type's.
+        // SAFETY: there are `items` values and a flag for each value, and a word of the values has
+        // the type of `value`'s word.
         unsafe { batch.launch(&FillAbsent { flags: batch.read(flags), values, plan }, plan.items.div_ceil(32)) }
     })
 }
 
-/// Returns the count of set flags among the first `items`; waits for it.
+/// Returns the count of set flags among the first `items` flags; waits for the count.
 ///
-/// The flags may be more. The scratch takes 8 bytes.
+/// `flags` may be longer. The scratch takes 8 bytes.
 ///
 /// ```
 /// use warpnest::primitives::{Scratch, count_flags};
@@ -101,8 +104,8 @@ pub fn fill_absent<V: Value>(
 /// ```
 ///
 /// # Errors
-/// [`InputError::Range`](crate::InputError::Range) if `flags` lacks a word for 32 of the items;
-/// [`InputError::Misaligned`](crate::InputError::Misaligned),
+/// [`InputError::Range`](crate::InputError::Range) if `flags` does not have a word for each 32
+/// items; [`InputError::Misaligned`](crate::InputError::Misaligned),
 /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
 /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
 pub fn count_flags(stream: &Stream, scratch: &mut Scratch, flags: &Buffer<u32>, items: usize) -> Result<usize> {
@@ -113,7 +116,7 @@ pub fn count_flags(stream: &Stream, scratch: &mut Scratch, flags: &Buffer<u32>, 
         batch.zero(count, 1)?;
         let kernel = CountFlags { flags: batch.read(&flags), count: batch.write(count), plan };
         let rounds = plan.items.div_ceil(COUNTED * 256);
-        // SAFETY: there are that many flags, and the count is one word, which is 0.
+        // SAFETY: there are `items` flags, and the count is one word, which is 0.
         unsafe { batch.launch_blocks(&kernel, rounds.clamp(1, MAX_COUNTING_BLOCKS)) }
     })?;
     Ok(count.download_at(stream, 0)? as usize)

@@ -1,4 +1,4 @@
-//! Gather: rows of an array, by their indices.
+//! Gather: copies rows of an array, given by their indices.
 
 use super::scatter::check_row;
 use crate::runtime::stream::Batch;
@@ -10,10 +10,10 @@ use gpu_kernels::seam::Global;
 use gpu_kernels::types::Scalar;
 
 /// Queues copying row `indices[i]` of `source` to `output[i]`, for rows of any plain type whose
-/// size is a multiple of 4 bytes. A row that the source does not have becomes zeros. Waits for
-/// nothing, allocates nothing.
+/// size is a multiple of 4 bytes. If an index is out of bounds, the row becomes zeros. The call
+/// does not wait and allocates nothing.
 ///
-/// Reads each row in one piece: about a line of 32 bytes for each begun 32 bytes of a row.
+/// Each row is read in one piece: about one 32-byte sector for each started 32 bytes of a row.
 ///
 /// # Errors
 /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer),
@@ -27,8 +27,8 @@ pub fn gather<T: Plain>(
     launch(stream, source, indices, None, output)
 }
 
-/// Queues [`gather`] of the rows that a lookup answered with: where a query found nothing, the row
-/// becomes zeros. So a table of row indices serves values of any size.
+/// Queues a [`gather`] of the rows whose indices are the answers of a lookup. If a query was not
+/// found, its row becomes zeros. So a table of row indices can store values of any size.
 ///
 /// ```
 /// use bytemuck::{Pod, Zeroable};
@@ -69,7 +69,7 @@ pub fn gather_found<T: Plain>(
     gather_where(stream, source, &answers.values, &answers.found, output)
 }
 
-/// Queues [`gather`] of the rows whose index has its bit in `found`; the others become zeros.
+/// Queues a [`gather`] of the rows whose bits in `found` are set; the other rows become zeros.
 pub(crate) fn gather_where<T: Plain>(
     stream: &Stream,
     source: &Buffer<T>,
@@ -89,7 +89,7 @@ fn launch<T: Plain>(
 ) -> Result<()> {
     const { check_row::<T>() };
     crate::error::same_length(("the indices", indices.len()), ("the output", output.len()))?;
-    // Kernels take arrays that are aligned to 16 bytes.
+    // Kernels get arrays that are aligned to 16 bytes.
     let width = if size_of::<T>().is_multiple_of(16) { WIDE } else { 1 };
     let pieces = Divisor::new((size_of::<T>() as u64 / 4 / width) as u32);
     let plan = GatherParams { rows: indices.len() as u64, sources: source.len() as u64, width, pieces };
@@ -97,22 +97,22 @@ fn launch<T: Plain>(
         let gather = GatherRows {
             source: batch.read(source).cast(),
             indices: batch.read(indices),
-            // SAFETY: the kernel's documentation allows no bits.
+            // SAFETY: the kernel's documentation allows `found` to be null.
             found: unsafe { batch.read_or_null(found) },
             output: batch.write(output).cast(),
             plan,
         };
-        // SAFETY: the output has a row for each index, and answers have a bit for each; the plan
-        // has the rows of the source.
+        // SAFETY: the output has a row for each index, and `found` a bit, if given. The plan has
+        // the rows of the source.
         unsafe { batch.launch(&gather, plan.rows * pieces.get() as u64) }
     })
 }
 
-/// Queues the gather of words by the `rows` indices.
+/// Queues the gather of `rows` words, given by their indices.
 ///
 /// # Safety
-/// The arrays are of the batch, `output` to write. There are `sources` words, and that many indices
-/// and outputs.
+/// The arrays are from the batch, `output` for writing. There are `sources` source words, `rows`
+/// indices and `rows` output words.
 pub(crate) unsafe fn launch_gather<W: Scalar>(
     batch: &Batch<'_>,
     (source, sources): (Global<W>, u64),
@@ -121,9 +121,9 @@ pub(crate) unsafe fn launch_gather<W: Scalar>(
 ) -> Result<()> {
     let pieces = Divisor::new(W::BITS / 32);
     let plan = GatherParams { rows, sources, width: 1, pieces };
-    // SAFETY: the kernel's documentation allows no bits.
+    // SAFETY: the kernel's documentation allows `found` to be null.
     let found = unsafe { Global::null() };
     let gather = GatherRows { source: source.cast(), indices, found, output: output.cast(), plan };
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller guarantees the conditions.
     unsafe { batch.launch(&gather, rows * pieces.get() as u64) }
 }

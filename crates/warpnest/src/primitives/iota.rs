@@ -1,4 +1,4 @@
-//! Numbering items.
+//! Iota: fills an array with consecutive integers.
 
 use super::check_items;
 use crate::{BufferSlice, Result, Stream};
@@ -6,8 +6,8 @@ use gpu_kernels::primitives::iota::{Iota, IotaParams};
 
 /// Queues setting `output[i]` to `i`.
 ///
-/// With [`sort_pairs`](super::sort_pairs) after it, the indices become the order of the keys, and
-/// [`gather`](super::gather) brings rows of any size into that order:
+/// If [`sort_pairs`](super::sort_pairs) sorts keys with these values, they become the order of the
+/// keys. Then [`gather`](super::gather) brings rows of any size into that order:
 ///
 /// ```
 /// use warpnest::primitives::{Scratch, gather, iota, sort_pairs};
@@ -41,7 +41,7 @@ pub(crate) fn number_from(stream: &Stream, first: u32, output: &mut BufferSlice<
     let plan = IotaParams { items: check_items(output.len())?, first, padding: 0 };
     stream.batch(|batch| {
         let iota = Iota { output: batch.write(output), plan };
-        // SAFETY: the output has as many items.
+        // SAFETY: the output has `items` items.
         unsafe { batch.launch(&iota, plan.items) }
     })
 }

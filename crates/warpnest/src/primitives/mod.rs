@@ -1,13 +1,13 @@
 //! Building blocks on buffers: scan, histogram, radix partition and sort, stream compaction,
 //! distinct keys, reductions, gather and scatter, flags, binary search.
 //!
-//! Arguments are the stream, the scratch, what is read, and what is written, in this order. All
-//! take parts of buffers ([`Buffer::slice`](crate::Buffer::slice)) that begin at multiples of 16
-//! bytes.
+//! The arguments are, in this order, the stream, the scratch, the inputs and the outputs. All
+//! operations accept parts of buffers ([`Buffer::slice`](crate::Buffer::slice)) that start at a
+//! multiple of 16 bytes.
 //!
-//! All of them but [`count_flags`] enqueue their work and wait for nothing. They work in a
-//! [`Scratch`], which grows as they need it and is best kept for the next call. Only growing
-//! allocates, and waits for the operations that still use the previous memory.
+//! All operations except [`count_flags`] queue their work and do not wait. They use a [`Scratch`],
+//! which grows when needed and should be kept for later calls. Only when it grows does a call
+//! allocate memory and wait for the operations that still use the old memory.
 //!
 //! ```
 //! use warpnest::primitives::{Scratch, sort_pairs};
@@ -24,8 +24,8 @@
 //! # Ok::<(), warpnest::Error>(())
 //! ```
 
-// Each file is one primitive, with its kernels in the file of the same name. `radix_passes` plans
-// the passes of `radix` over the arrays of `pairs`, in the memory of `scratch`.
+// Each file contains one primitive; its kernels are in the file of the same name. `radix_passes`
+// plans the passes of `radix`, which move the `pairs` in the memory of `scratch`.
 pub(crate) mod answers;
 mod compact;
 mod flags;
@@ -65,7 +65,7 @@ pub use unique::{runs_of_sorted, unique_of_sorted};
 
 use crate::{Error, InputError, Result};
 
-/// The most items of one call: indices have 32 bits.
+/// The most items of one call, because indices have 32 bits.
 pub const MAX_ITEMS: usize = u32::MAX as usize;
 
 pub(crate) fn check_items(items: usize) -> Result<u64> {

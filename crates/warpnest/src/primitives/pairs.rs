@@ -19,11 +19,11 @@ impl<K, V: Payload> Clone for Pairs<K, V> {
 impl<K, V: Payload> Copy for Pairs<K, V> {}
 
 impl<K: KeyWord, V: Payload> Pairs<K, V> {
-    /// The most words of [`Pairs::words`] that are there for alignment alone.
+    /// The most words in [`Pairs::words`] that are only padding for alignment.
     pub(crate) const MAX_PADDING: u64 = 4;
 
-    /// Returns the count of 64-bit words that `items` pairs take: each array is aligned to two of
-    /// them.
+    /// Returns the count of 64-bit words that `items` pairs take. Each of the two arrays is aligned
+    /// to two words.
     pub(crate) fn words(items: u64) -> u64 {
         Self::keys_words(items) + (items * V::VALUE_BITS as u64).div_ceil(128) * 2
     }
@@ -39,12 +39,12 @@ impl<K: KeyWord, V: Payload> Pairs<K, V> {
     }
 }
 
-/// The memory that passes write to.
+/// The memory to which passes write.
 #[derive(Debug)]
 pub(crate) enum Storage<K, V: Payload> {
     /// Two arrays.
     Arrays(Pairs<K, V>),
-    /// [`Pairs::words`] words that begin here.
+    /// A block of [`Pairs::words`] words, which begins at this address.
     Words(Global<u64>),
 }
 
@@ -57,8 +57,9 @@ impl<K: KeyWord, V: Payload> Storage<K, V> {
         }
     }
 
-    /// Returns the arrays of pairs between two passes. On a CPU each key is beside its value there,
-    /// so that a pair is in one line of the cache. This needs words for both, and equal widths.
+    /// Returns the arrays of pairs between two passes. On a CPU each key is stored next to its
+    /// value there, so that a pair is in one cache line. This needs [`Storage::Words`], and keys as
+    /// wide as values.
     pub(crate) fn between_passes(&self, items: u64, machine: Machine) -> Pairs<K, V> {
         match *self {
             Self::Words(words) if machine.runs_in_order() && K::BITS == V::VALUE_BITS => {

@@ -13,12 +13,12 @@ use gpu_kernels::types::{KeyWord, Nothing, Payload, ValueWord};
 
 pub use gpu_kernels::primitives::radix::MAX_BITS;
 
-/// A field of bits of a key: `bits` bits that begin at bit `shift`.
+/// A bit field of a key: `bits` bits, starting at bit `shift`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BitField {
-    /// The lowest bit.
+    /// The index of the lowest bit.
     pub shift: u32,
-    /// The count of bits: 1 to [`MAX_BITS`], of a [`histogram`] to [`MAX_HISTOGRAM_BITS`].
+    /// The count of bits: from 1 to [`MAX_BITS`], or to [`MAX_HISTOGRAM_BITS`] for a [`histogram`].
     pub bits: u32,
 }
 
@@ -28,7 +28,7 @@ impl BitField {
         Ok(Digit::of_key(self.shift, self.bits))
     }
 
-    /// Fails unless the field has 1 to `max_bits` bits, all of which a key has.
+    /// Fails unless the field has 1 to `max_bits` bits and lies within a key.
     fn check<K: KeyWord>(self, max_bits: u32) -> Result<()> {
         let Self { shift, bits } = self;
         if !(1..=max_bits).contains(&bits) || shift.saturating_add(bits) > K::BITS {
@@ -45,14 +45,14 @@ impl BitField {
 /// The most bits of the field of a [`histogram`].
 pub const MAX_HISTOGRAM_BITS: u32 = 32;
 
-/// Queues counting the values of a bit field: `counts[v]` becomes the count of `keys` with value
-/// `v`. Reads the keys once, takes no scratch and allocates nothing.
+/// Queues counting the values of a bit field: `counts[v]` becomes the count of keys whose field has
+/// the value `v`. Reads the keys once, takes no scratch and allocates nothing.
 ///
-/// Fields of up to [`MAX_BITS`] bits are counted on chip. Of wider ones, up to
-/// [`MAX_HISTOGRAM_BITS`], the frequent values of each 4,096 neighbouring keys are counted on chip,
-/// and the others by an atomic addition to `counts` each. So the time depends on whether the counts
-/// fit the cache, and little on the skew of the keys. On the CPU engine one thread counts wider
-/// fields.
+/// Fields of up to [`MAX_BITS`] bits are counted in on-chip memory. For wider fields, up to
+/// [`MAX_HISTOGRAM_BITS`], only the frequent values of each 4,096 neighbouring keys are counted on
+/// chip, and each other key takes an atomic addition to `counts`. So the time depends on whether
+/// the counts fit into the cache, and little on skew. On the CPU engine, one thread counts these
+/// wider fields.
 ///
 /// ```
 /// use warpnest::primitives::{BitField, histogram};
@@ -86,7 +86,7 @@ pub fn histogram<K: KeyWord>(
     stream.batch(|batch| {
         let (keys, counts_out) = (batch.read(keys), batch.write(counts));
         batch.zero(counts, counts.len())?;
-        // SAFETY: there are that many keys, and a count for each value.
+        // SAFETY: there are `items` keys, and a count for each value of the field.
         unsafe {
             if bits <= MAX_BITS {
                 let plan = HistogramParams { digit: Digit::of_key(shift, bits), items, digits: 1, padding: 0 };
@@ -101,15 +101,16 @@ pub fn histogram<K: KeyWord>(
     })
 }
 
-/// The most blocks of a histogram with counts in memory.
+/// The most blocks of a histogram whose counts are in memory.
 const WIDE_BLOCKS: PerMachine<u64> = PerMachine { gpu: 2048, core: 1 };
 
-/// Queues a stable partition: pairs are written to the outputs in the order of a bit field of their
-/// keys, and among equal ones in their input order. `starts[v]` becomes the offset of the first
-/// pair with value `v`, whether there is one or not.
+/// Queues a stable partition: writes the pairs to the outputs ordered by a bit field of their keys.
+/// Pairs with equal fields keep the order of the input. `starts[v]` becomes the count of pairs with
+/// values below `v`, where the pairs with value `v` start.
 ///
-/// Reads the keys twice and the values once, and writes each once. The scratch takes `2^(bits + 2)`
-/// bytes for each 8,192 pairs of 32-bit keys and values, twice that for wider ones.
+/// Reads the keys twice and the values once, and writes keys and values once. The scratch takes
+/// `2^(bits + 2)` bytes per 8,192 pairs of 32-bit keys and values, and twice as much for wider keys
+/// or values.
 ///
 /// # Errors
 /// [`ConfigError::BitField`]; [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer)
@@ -134,8 +135,8 @@ pub fn partition_pairs<K: KeyWord, V: ValueWord>(
     stream.batch(|batch| {
         let input = Pairs { keys: batch.read(keys), values: batch.read(values) };
         let output = Pairs { keys: batch.write(keys_out), values: batch.write(values_out) };
-        // SAFETY: inputs and outputs have that many pairs, and `work` has the words that were asked
-        // for. The scanned counts are its first words, as many as `starts` has.
+        // SAFETY: inputs and outputs have as many pairs as the passes, and `work` has at least
+        // `passes.words()` words. Its first words are the scanned counts, as many as `starts` has.
         unsafe {
             passes.clear(batch, work)?;
             passes.count(batch, work, input.keys)?;
@@ -146,24 +147,24 @@ pub fn partition_pairs<K: KeyWord, V: ValueWord>(
     })
 }
 
-/// A sort: its passes, and the words of scratch for them and for the pairs.
+/// A sort: its passes, and the count of words of scratch for the passes and for the pairs.
 pub(crate) struct Sort<K, V: Payload> {
     passes: RadixPasses<K, V>,
     pub words: u64,
 }
 
 impl<K: KeyWord, V: Payload> Sort<K, V> {
-    /// Returns a sort of `items` pairs by the number that `of` takes its digits from.
+    /// Returns a sort of `items` pairs by the word from which `of` takes its digits.
     pub(crate) fn new(of: Digit, items: u64, machine: Machine) -> Self {
         let passes = RadixPasses::<K, V>::by_all_bits(of, items, machine);
         Self { passes, words: passes.words() + Pairs::<K, V>::words(items) }
     }
 
-    /// Queues the sort of `input` to `output`, which is the same if `in_place`.
+    /// Queues the sort of `input` to `output`. If `in_place`, `output` is the same as `input`.
     ///
     /// # Safety
-    /// Both have as many pairs as are sorted, and `work` has the sort's words. The batch gave both,
-    /// `output` to write.
+    /// Both arrays have the sort's pairs, and `work` has its words. The arrays are from the batch,
+    /// `output` for writing.
     pub(crate) unsafe fn queue<'b>(
         &self,
         batch: &Batch<'b>,
@@ -174,7 +175,7 @@ impl<K: KeyWord, V: Payload> Sort<K, V> {
     ) -> Result<()> {
         let Self { passes, .. } = self;
         let spare = batch.write(work).offset(passes.words());
-        // SAFETY: as the caller promises; the spare pairs are behind the words of the passes.
+        // SAFETY: the caller guarantees the arrays; the spare pairs follow the words of the passes.
         unsafe {
             passes.clear(batch, work)?;
             passes.count(batch, work, input.keys)?;
@@ -185,7 +186,7 @@ impl<K: KeyWord, V: Payload> Sort<K, V> {
     }
 }
 
-/// Digits of the key itself; passes choose their bits.
+/// Digits of the key itself; each pass replaces their bits.
 pub(crate) const OF_KEY: Digit = Digit::of_key(0, 1);
 
 /// Returns the bytes of scratch that [`sort_pairs`] takes.
@@ -195,12 +196,12 @@ pub(crate) fn sort_scratch_bytes<K: KeyWord, V: ValueWord>(items: u64) -> Result
 
 /// Queues a stable sort of pairs by key, in place.
 ///
-/// There are four passes over 32-bit keys, eight over 64-bit ones. The scratch takes as much memory
-/// as the pairs, and 1 KiB a pass for each 8,192 of them. With 64-bit keys or values it is 1 KiB a
-/// pass for each 4,096.
+/// A sort takes four passes over 32-bit keys, and eight passes over 64-bit keys. The scratch takes
+/// as much memory as the pairs, and for each pass 1 KiB per 8,192 pairs. With 64-bit keys or
+/// values, each pass takes 1 KiB per 4,096 pairs.
 ///
-/// On the CPU engine a pass takes up to 11 bits instead of 8, and digits in which all keys agree
-/// take none, so small keys are sorted sooner.
+/// On the CPU engine a pass covers up to 11 bits instead of 8. If all keys have the same digit, its
+/// pass is skipped, so small keys are sorted faster.
 ///
 /// # Errors
 /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer),
@@ -218,16 +219,16 @@ pub fn sort_pairs<K: KeyWord, V: ValueWord>(
     let work = scratch.reserve(sort.words)?;
     stream.batch(|batch| {
         let own = Pairs::<K, V> { keys: batch.write(keys), values: batch.write(values) };
-        // SAFETY: both arrays have that many pairs, and `work` has the words that were asked for.
+        // SAFETY: both arrays have `items` pairs, and `work` has at least `sort.words` words.
         unsafe { sort.queue(batch, work, own, own, true) }
     })
 }
 
 /// Queues a sort of `keys` in ascending order, in place.
 ///
-/// There are as many passes as in [`sort_pairs`], which move 8 bytes for each 32-bit key instead of
-/// 16 for a pair. The scratch takes as much memory as the keys, and 1 KiB a pass for each 8,192 of
-/// them; with 64-bit keys 1 KiB a pass for each 4,096. On the CPU engine passes are as in
+/// There are as many passes as in [`sort_pairs`]. A pass moves 8 bytes per 32-bit key, not 16 bytes
+/// as for a pair. The scratch takes as much memory as the keys, and for each pass 1 KiB per 8,192
+/// keys, or per 4,096 keys of 64 bits. On the CPU engine the passes are the same as in
 /// [`sort_pairs`].
 ///
 /// ```
@@ -253,15 +254,15 @@ pub fn sort_keys<K: KeyWord>(stream: &Stream, scratch: &mut Scratch, keys: &mut 
         let keys = batch.write(keys);
         // Passes over keys alone do not use the array of values.
         let own = Pairs::<K, Nothing> { keys, values: keys.cast() };
-        // SAFETY: the array has that many keys, and `work` has the words that were asked for.
+        // SAFETY: the array has `items` keys, and `work` has at least `sort.words` words.
         unsafe { sort.queue(batch, work, own, own, true) }
     })
 }
 
-/// Queues a stable sort of as many pairs as there are keys, to separate outputs, by the keys mixed
-/// with constants `a` and `b`. The keys are written mixed. Equal keys come together, and so do
-/// those that a page table with these constants stores in one page. The scratch takes
-/// [`sort_scratch_bytes`].
+/// Queues a stable sort of pairs by their mixed keys, to separate outputs. The constants of the mix
+/// are `a` and `b`, and the mixed keys are written instead of the keys. Equal keys become
+/// neighbours, and so do keys that a page table with these constants stores in one page. The
+/// scratch takes [`sort_scratch_bytes`].
 pub(crate) fn sort_pairs_by_mixed_key<K: KeyWord, V: ValueWord>(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -278,8 +279,8 @@ pub(crate) fn sort_pairs_by_mixed_key<K: KeyWord, V: ValueWord>(
     stream.batch(|batch| {
         let input = Pairs::<K, V> { keys: batch.read(keys), values: batch.read(values) };
         let output = Pairs::<K, V> { keys: batch.write(keys_out), values: batch.write(values_out) };
-        // SAFETY: inputs and outputs have that many pairs, and `work` has the words that were asked
-        // for.
+        // SAFETY: inputs and outputs have `items` pairs, and `work` has at least `sort.words`
+        // words.
         unsafe { sort.queue(batch, work, input, output, false) }
     })
 }

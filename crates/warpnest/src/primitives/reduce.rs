@@ -9,7 +9,7 @@ use gpu_kernels::primitives::reduce::{AddHeads, Combine, ReduceParams, ReduceSeg
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::{KeyWord, ValueWord};
 
-/// What becomes of the items of a segment: [`Sum`], [`Min`] or [`Max`].
+/// The function that combines the items of a segment: [`Sum`], [`Min`] or [`Max`].
 pub trait Reduction<T: Number>: private::Combines<T> {
     /// The type of the results.
     type Output: Value;
@@ -24,18 +24,18 @@ mod private {
 }
 use private::Combines;
 
-/// The sum: 0 of no items. Sums of integers wrap at 64 bits. Sums of floating-point numbers are
-/// `f64`, begin at 0 and are added in an order that depends on the segments alone.
+/// The sum, which is 0 for no items. Sums of integers wrap at 64 bits. Sums of floating-point
+/// numbers are `f64`, and are added in an order that depends only on the segments, starting at 0.
 #[derive(Clone, Copy, Debug)]
 pub struct Sum;
 
-/// The least item; of no items the greatest value of the type, or a NaN. A NaN is the least item
-/// only if no item is a number.
+/// The least item. For no items it is the greatest value of the type, or a NaN if the type has
+/// NaNs. A NaN is the least item only if all items are NaNs.
 #[derive(Clone, Copy, Debug)]
 pub struct Min;
 
-/// The greatest item; of no items the least value of the type, or a NaN. A NaN is the greatest item
-/// only if no item is a number.
+/// The greatest item. For no items it is the least value of the type, or a NaN if the type has
+/// NaNs. A NaN is the greatest item only if all items are NaNs.
 #[derive(Clone, Copy, Debug)]
 pub struct Max;
 
@@ -58,19 +58,19 @@ impl<T: Number> Reduction<T> for Max {
     type Output = T;
 }
 
-/// Returns how numbers are added.
+/// Returns the function that adds items of type `T`.
 pub(crate) const fn sum_of<T: Number>() -> Combine {
     if matches!(T::SUM_KIND, SumKind::Float) { Combine::SumOfFloats } else { Combine::Sum }
 }
 
-/// Queues reducing each segment `s` of `values`, the items `starts[s]..starts[s + 1]`, to
-/// `output[s]`.
+/// Queues reducing each segment `s` of `values`, which contains the items
+/// `starts[s]..starts[s + 1]`, to `output[s]`.
 ///
-/// `starts` has one element more than there are segments, and ascends; segments may be empty, and
-/// items before the first start and behind the last one belong to none. If it does not ascend, or
-/// reaches behind the items, results are unspecified.
+/// `starts` has one element more than there are segments, and is in ascending order. Segments may
+/// be empty. Items before the first start or after the last segment belong to no segment. If
+/// `starts` does not ascend, or exceeds the count of items, the results are unspecified.
 ///
-/// Reads each item and each start once. The scratch takes 12 bytes for each 4,096 items.
+/// Reads each item and each start once. The scratch takes 12 bytes per 4,096 items.
 ///
 /// ```
 /// use warpnest::primitives::{Max, Scratch, Sum, segmented_reduce};
@@ -109,19 +109,19 @@ pub fn segmented_reduce<T: Number, R: Reduction<T>>(
         let starts = Segments { starts: batch.read(starts), count: None };
         let (values, heads) = (batch.read(values).cast::<T::Word>(), batch.write(work));
         let output = batch.write(output).cast();
-        // SAFETY: there are that many values, one start more than results, and the words for heads.
-        // The results have the type of the reduction's outputs.
+        // SAFETY: there are `items` values, one start more than results, and enough words for the
+        // heads. The results have the type of the reduction's outputs.
         unsafe { reduce.queue(batch, values, starts, output, heads) }
     })
 }
 
-/// Queues reducing the values of each run of equal keys, of pairs sorted by key. The distinct keys
-/// are written, in their order, to the front of `keys_out`, what their values are reduced to, to
-/// the front of `output`, and their count to `count[0]`.
+/// Queues reducing the values of each run of equal keys, for pairs that are sorted by key. Writes
+/// the distinct keys in order to the front of `keys_out`, the reduced values to the front of
+/// `output`, and the count of distinct keys to `count[0]`.
 ///
-/// With [`sort_pairs`](super::sort_pairs) before it, this groups the pairs by key. Reads the keys
-/// twice and the values once. The scratch takes 8 bytes a key, and the bytes that
-/// [`runs_of_sorted`](super::runs_of_sorted) takes.
+/// If [`sort_pairs`](super::sort_pairs) runs before it, the two group the pairs by key. Reads the
+/// keys twice and the values once. The scratch takes 8 bytes per key, and the scratch of
+/// [`runs_of_sorted`](super::runs_of_sorted).
 ///
 /// ```
 /// use warpnest::primitives::{Scratch, Sum, reduce_by_key};
@@ -170,7 +170,7 @@ pub fn reduce_by_key<K: KeyWord, T: Number, R: Reduction<T>>(
             batch.zero(count, 1)
         });
     }
-    // The starts come first, then what the runs take, then the heads.
+    // The scratch has the starts, the words for the runs, and the heads.
     let start_words = starts_words(items);
     let work = scratch.reserve(start_words + runs_words::<K>(items) + heads_words(items))?;
     stream.batch(|batch| {
@@ -180,8 +180,8 @@ pub fn reduce_by_key<K: KeyWord, T: Number, R: Reduction<T>>(
         let state = batch.write(work).offset(start_words);
         let starts = batch.write(work).cast::<u32>();
         let reduce = Reduce { column: T::COLUMN, combine: R::COMBINE, items, segments: items };
-        // SAFETY: all arrays have that many items, and `work` has the words that were asked for.
-        // There are no more runs than items, and the results have the type of the outputs.
+        // SAFETY: all arrays have `items` items, and `work` has the words that were reserved. There
+        // are no more runs than items, and the results have the type of the outputs.
         unsafe {
             queue_runs::<K>(batch, (work, start_words), (items, items), keys, (keys_out, starts, count))?;
             let segments = Segments { starts, count: Some(count) };
@@ -190,12 +190,12 @@ pub fn reduce_by_key<K: KeyWord, T: Number, R: Reduction<T>>(
     })
 }
 
-/// Returns the 64-bit words of the starts of up to `items` segments.
+/// Returns the count of 64-bit words that the starts of up to `items` segments take.
 pub(crate) const fn starts_words(items: u64) -> u64 {
     (items + 1).div_ceil(4) * 2
 }
 
-/// Returns the 64-bit words that the heads of tiles take.
+/// Returns the count of 64-bit words that the heads of tiles take.
 pub(crate) const fn heads_words(items: u64) -> u64 {
     let tiles = tiles(items);
     tiles + tiles.div_ceil(2)
@@ -210,26 +210,27 @@ const fn tiles(items: u64) -> u64 {
 #[derive(Clone, Copy)]
 pub(crate) struct Segments {
     pub starts: Global<u32>,
-    /// The count of segments, if the device knows it.
+    /// The count of segments, if only the device knows it.
     pub count: Option<Global<u32>>,
 }
 
-/// A reduction of words.
+/// A reduction of words of any type.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reduce {
     pub column: gpu_kernels::column::ColumnParams,
     pub combine: Combine,
     pub items: u64,
-    /// The most segments.
+    /// The most segments that there may be.
     pub segments: u64,
 }
 
 impl Reduce {
-    /// Queues the reduction. `output` has a `u64` for each segment if items are added, else a `W`.
+    /// Queues the reduction. `output` has a `u64` for each segment if the reduction is a sum, else
+    /// a `W`.
     ///
     /// # Safety
-    /// As the kernel's documentation says, of arrays that the batch gave, the last two to write.
-    /// `heads` has [`heads_words`].
+    /// The conditions of the kernel's documentation hold. The arrays are from the batch, the last
+    /// two for writing. `heads` has [`heads_words`] words.
     pub(crate) unsafe fn queue<W: ValueWord>(
         self,
         batch: &Batch<'_>,
@@ -249,7 +250,8 @@ impl Reduce {
             padding: 0,
         };
         let tiles = tiles(self.items);
-        // SAFETY: the kernels' documentation allows one of the two to be null, and the count.
+        // SAFETY: the kernels' documentation allows either `sums` or `results` to be null, and the
+        // count, too.
         let null = unsafe { Global::null() };
         let (sums, results) = if !matches!(self.combine, Combine::Min | Combine::Max) {
             (output, null.cast::<W>())
@@ -268,10 +270,10 @@ impl Reduce {
             plan,
         };
         let add = AddHeads { starts: segments.starts, sums, results, head_ids, heads, plan };
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller guarantees the conditions.
         unsafe {
             batch.launch_blocks(&reduce, tiles)?;
-            // One tile has no head.
+            // A single tile has no head to add.
             if tiles > 1 { batch.launch_blocks(&add, tiles) } else { Ok(()) }
         }
     }

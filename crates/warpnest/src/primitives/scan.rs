@@ -1,4 +1,4 @@
-//! Exclusive and inclusive scan.
+//! Exclusive and inclusive scans (prefix sums).
 
 use super::{Scratch, check_items};
 use crate::runtime::stream::Batch;
@@ -7,11 +7,11 @@ use gpu_kernels::primitives::scan::{InclusiveScan, Scan, ScanParams, state_words
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::Scalar;
 
-/// Queues an exclusive scan: `output[i] = input[0] + … + input[i - 1]`, wrapping. If `output` has
-/// one element more than `input`, its last one becomes the sum of all.
+/// Queues an exclusive scan: `output[i] = input[0] + … + input[i - 1]`, with wrapping additions. If
+/// `output` has one element more than `input`, its last element becomes the sum of all elements.
 ///
 /// One pass reads each element twice, the second time from the cache, and writes it once. The
-/// scratch takes 8 bytes for each 8,192 elements of `u32`, 16 for each 2,048 of `u64`.
+/// scratch takes 8 bytes per 8,192 elements of `u32`, or 16 bytes per 2,048 of `u64`.
 ///
 /// # Errors
 /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) and the errors of
@@ -34,10 +34,11 @@ pub fn exclusive_scan<T: Scalar>(
     }
     with_state::<T>(stream, scratch, input.len(), |batch, items, state| {
         let (input, output) = (batch.read(input), batch.write(output));
-        // SAFETY: the kernel's documentation allows no total.
+        // SAFETY: the kernel's documentation allows `total` to be null.
         let total = if with_total { output.offset(items) } else { unsafe { Global::null() } };
         let scan = Scan { input, output, total, state, plan: ScanParams { items } };
-        // SAFETY: input and output have that many items, the output one more if there is a total.
+        // SAFETY: input and output have `items` items, and the output has one more if there is a
+        // total.
         unsafe { batch.launch_blocks(&scan, items.div_ceil(tile::<T>())) }
     })
 }
@@ -55,18 +56,18 @@ pub fn exclusive_scan_in_place<T: Scalar>(
 ) -> Result<()> {
     with_state::<T>(stream, scratch, buffer.len(), |batch, items, state| {
         let buffer = batch.write(buffer);
-        // SAFETY: the kernel's documentation allows no total.
+        // SAFETY: the kernel's documentation allows `total` to be null.
         let total = unsafe { Global::null() };
         let scan = Scan::<T> { input: buffer, output: buffer, total, state, plan: ScanParams { items } };
-        // SAFETY: the buffer has that many items.
+        // SAFETY: the buffer has `items` items.
         unsafe { batch.launch_blocks(&scan, items.div_ceil(tile::<T>())) }
     })
 }
 
-/// Queues an inclusive scan: `output[i] = input[0] + … + input[i]`, wrapping. The last element
-/// becomes the sum of all.
+/// Queues an inclusive scan: `output[i] = input[0] + … + input[i]`, with wrapping additions. The
+/// last element becomes the sum of all elements.
 ///
-/// It reads, writes and takes as scratch what [`exclusive_scan`] does.
+/// Its reads, its writes and its scratch are the same as in [`exclusive_scan`].
 ///
 /// ```
 /// use warpnest::primitives::{Scratch, inclusive_scan};
@@ -94,7 +95,7 @@ pub fn inclusive_scan<T: Scalar>(
     with_state::<T>(stream, scratch, input.len(), |batch, items, state| {
         let scan =
             InclusiveScan { input: batch.read(input), output: batch.write(output), state, plan: ScanParams { items } };
-        // SAFETY: input and output have that many items.
+        // SAFETY: input and output have `items` items.
         unsafe { batch.launch_blocks(&scan, items.div_ceil(tile::<T>())) }
     })
 }
@@ -111,12 +112,12 @@ pub fn inclusive_scan_in_place<T: Scalar>(
     with_state::<T>(stream, scratch, buffer.len(), |batch, items, state| {
         let buffer = batch.write(buffer);
         let scan = InclusiveScan { input: buffer, output: buffer, state, plan: ScanParams { items } };
-        // SAFETY: the buffer has that many items.
+        // SAFETY: the buffer has `items` items.
         unsafe { batch.launch_blocks(&scan, items.div_ceil(tile::<T>())) }
     })
 }
 
-/// Queues a scan of so many items, with a state that is large enough, and 0.
+/// Queues a scan of `items` items, with a state that is large enough and was set to 0.
 fn with_state<'b, T: Scalar>(
     stream: &'b Stream,
     scratch: &'b mut Scratch,

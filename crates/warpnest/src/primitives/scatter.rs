@@ -1,4 +1,4 @@
-//! Scatter: rows of an array, to where indices say.
+//! Scatter: copies rows of an array to given indices of another array.
 
 use crate::runtime::stream::Batch;
 use crate::types::Plain;
@@ -9,13 +9,13 @@ use gpu_kernels::seam::Global;
 use gpu_kernels::types::Scalar;
 
 /// Queues copying row `i` of `values` to `output[indices[i]]`, for rows of any plain type whose
-/// size is a multiple of 4 bytes: the inverse of [`gather`](super::gather). Waits for nothing,
-/// allocates nothing.
+/// size is a multiple of 4 bytes: the inverse of [`gather`](super::gather). The call does not wait
+/// and allocates nothing.
 ///
-/// A row whose index the output does not have is left out, and rows of the output that no index
-/// names stay as they are. Of several rows with the same index any one may remain. If they are
-/// larger than 8 bytes, or not a multiple of that, each 8 or 4 bytes of what remains may be from
-/// another one of them.
+/// A row is skipped if its index is out of bounds, and rows of the output that no index refers to
+/// stay as they are. If several rows have the same index, any of them may be stored. If their size
+/// is larger than 8 bytes or not a multiple of 8, each 8 or 4 bytes of the stored row may come from
+/// a different one of them.
 ///
 /// ```
 /// use warpnest::primitives::scatter;
@@ -42,16 +42,16 @@ pub fn scatter<T: Plain>(
     output: &mut BufferSlice<T>,
 ) -> Result<()> {
     crate::error::same_length(("the values", values.len()), ("the indices", indices.len()))?;
-    // SAFETY: the kernel's documentation allows no sources.
+    // SAFETY: the kernel's documentation allows `sources` to be null.
     stream.batch(|batch| unsafe { launch_scatter(batch, values, Global::null(), indices, output) })
 }
 
-/// Queues copying row `sources[i]` of `values` to `output[indices[i]]`, for each index, or row `i`
-/// if `sources` is null.
+/// Queues copying row `sources[i]` of `values`, or row `i` if `sources` is null, to
+/// `output[indices[i]]`, for each index.
 ///
 /// # Safety
-/// There is a source for each index, if there are any, and `values` has all of these rows;
-/// otherwise it has a row for each index.
+/// If `sources` is not null, it has an element for each index, and `values` has all rows that
+/// `sources` refers to. Otherwise `values` has a row for each index.
 pub(crate) unsafe fn launch_scatter<'b, T: Plain>(
     batch: &Batch<'b>,
     values: &'b Buffer<T>,
@@ -60,7 +60,7 @@ pub(crate) unsafe fn launch_scatter<'b, T: Plain>(
     output: &'b Buffer<T>,
 ) -> Result<()> {
     const { check_row::<T>() };
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller guarantees the conditions.
     unsafe {
         match size_of::<T>().is_multiple_of(8) {
             true => launch::<T, u64>(batch, values, sources, indices, output),
@@ -69,13 +69,14 @@ pub(crate) unsafe fn launch_scatter<'b, T: Plain>(
     }
 }
 
-/// Fails to compile for a type that is no row: one whose size is not a multiple of 4 bytes.
+/// Fails to compile for a type whose size is 0 or not a multiple of 4 bytes, which cannot be a row.
 pub(crate) const fn check_row<T>() {
     assert!(size_of::<T>() != 0 && size_of::<T>().is_multiple_of(4), "rows are of whole words of 4 bytes");
     assert!(size_of::<T>() / 4 <= u32::MAX as usize, "a row has less than 2^32 words of 4 bytes");
 }
 
-/// Queues [`launch_scatter`] word by word; the size of a row is a multiple of a word's size.
+/// Queues [`launch_scatter`] in words of type `W`; the size of a row must be a multiple of the
+/// word's size.
 ///
 /// # Safety
 /// As for [`launch_scatter`].
@@ -95,6 +96,6 @@ unsafe fn launch<'b, T, W: Scalar>(
         output: batch.write(output).cast(),
         plan,
     };
-    // SAFETY: as the caller promises; the plan has the rows of the output.
+    // SAFETY: the caller guarantees the conditions; the plan has the output's rows.
     unsafe { batch.launch(&scatter, plan.rows * words.get() as u64) }
 }

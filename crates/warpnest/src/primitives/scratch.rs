@@ -1,20 +1,20 @@
-//! The memory that operations work in.
+//! Scratch: memory that operations work in.
 
 use crate::{Buffer, Device, Result};
 use gpu_kernels::plain::Plain;
 
-/// The memory on a device that operations work in. It grows when an operation needs more and stays
-/// for the next one.
+/// Memory on a device that operations work in. It grows when an operation needs more memory, and is
+/// kept for the next operation.
 ///
-/// Operations on several streams may share one: its uses wait for each other, like the uses of any
-/// buffer. A scratch for each stream lets them overlap.
+/// Operations on several streams may share a scratch, but then they wait for each other, as with
+/// any shared buffer. With a scratch for each stream they can overlap.
 #[derive(Debug)]
 pub struct Scratch {
     device: Device,
     words: Option<Buffer<u64>>,
-    /// Memory for an operation that calls others, which work in the words.
+    /// A second scratch, for an operation that calls other operations which use `words`.
     beside: Option<Box<Scratch>>,
-    /// Memory that was leased before and is free again.
+    /// Buffers that were lent before and are free again.
     free: Vec<Buffer<u32>>,
 }
 
@@ -36,14 +36,14 @@ impl Scratch {
         words + self.beside.as_ref().map_or(0, |beside| beside.memory_bytes()) + free
     }
 
-    /// Frees the memory, once nothing uses it any more.
+    /// Frees the memory, as soon as no queued work uses it.
     pub fn release(&mut self) {
         self.words = None;
         self.beside = None;
         self.free.clear();
     }
 
-    /// Takes the scratch beside this one, which keeps its contents while others work in this one.
+    /// Takes the second scratch, which keeps its contents while other operations use this scratch.
     /// [`Scratch::put_beside`] gives it back.
     pub(crate) fn take_beside(&mut self) -> Box<Self> {
         self.beside.take().unwrap_or_else(|| Box::new(Self::new(&self.device)))
@@ -54,29 +54,30 @@ impl Scratch {
     }
 
     /// Lends memory for `length` elements, whose contents are unspecified, until
-    /// [`Scratch::give_back`] gets it: the smallest that is free and large enough, or new one in
-    /// place of the largest that is free. Unlike the scratch's own words it may be lent several
-    /// times at once, and keeps its contents while operations work in the scratch.
+    /// [`Scratch::give_back`] returns it. It is the smallest free buffer that is large enough, or a
+    /// new buffer that replaces the largest. Unlike the scratch's own words, such memory can be
+    /// lent several times at once, and keeps its contents while operations use the scratch.
     pub(crate) fn lend<T: Plain>(&mut self, length: usize) -> Result<Buffer<T>> {
         let bytes = |buffer: &Buffer<u32>| 4 * buffer.capacity();
         let enough = |(_, buffer): &(usize, &Buffer<u32>)| bytes(buffer) / size_of::<T>() >= length;
         let held = self.free.iter().enumerate();
         if let Some((number, _)) = held.clone().filter(enough).min_by_key(|(_, buffer)| bytes(buffer)) {
-            // SAFETY: kernels write elements of the type there before any are read as such.
+            // SAFETY: kernels write elements of type `T` to the buffer before any element is read
+            // as a `T`.
             let mut buffer = unsafe { self.free.swap_remove(number).reinterpreted::<T>() };
             buffer.set_length(length);
             return Ok(buffer);
         }
-        // The old memory is freed first: both together may be more than there is.
+        // The old memory is freed first, because both together may exceed the device's memory.
         if let Some((number, _)) = held.max_by_key(|(_, buffer)| bytes(buffer)) {
             drop(self.free.swap_remove(number));
         }
         Buffer::uninitialized(&self.device, length)
     }
 
-    /// Takes back memory that was lent, or any other.
+    /// Takes back memory that was lent, or takes any other buffer.
     pub(crate) fn give_back<T>(&mut self, buffer: Buffer<T>) {
-        // SAFETY: no elements are left.
+        // SAFETY: the buffer is emptied, so no element is left.
         let mut buffer = unsafe { buffer.reinterpreted::<u32>() };
         buffer.empty();
         self.free.push(buffer);
@@ -88,8 +89,8 @@ impl Scratch {
         let held = match self.words.take() {
             Some(held) if held.len() as u64 >= words => held,
             old => {
-                // The old memory is freed before the new is allocated: both together may be more
-                // than there is.
+                // The old memory is freed first, because both together may exceed the device's
+                // memory.
                 drop(old);
                 Buffer::uninitialized(&self.device, words as usize)?
             }

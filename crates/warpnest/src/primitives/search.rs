@@ -5,10 +5,11 @@ use gpu_kernels::sorted::{BinarySearch, BinarySearchParams};
 use gpu_kernels::types::{KeyWord, ValueWord};
 
 /// Queues the lookup of `queries` among sorted `keys`, by binary search. If several keys are equal,
-/// the answer is the value of the first of them. With [`sort_pairs`](super::sort_pairs) before it,
-/// this is the baseline that the papers compare their tables with.
+/// the answer is the value of the first of these keys. After [`sort_pairs`](super::sort_pairs),
+/// this is the baseline with which the papers compare their hash tables.
 ///
-/// A query takes about `lg n` dependent reads. If the keys are not sorted, the answers are useless.
+/// A query among `n` keys takes about `lg n` dependent reads. If the keys are not sorted, the
+/// answers are meaningless.
 ///
 /// # Errors
 /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer),

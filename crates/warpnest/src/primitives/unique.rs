@@ -1,4 +1,4 @@
-//! The distinct keys of a sorted array.
+//! Finds the distinct keys of a sorted array.
 
 use super::compact::{launch_compact, launch_flag, state_words};
 use super::{Scratch, check_items};
@@ -9,11 +9,11 @@ use gpu_kernels::seam::Global;
 use gpu_kernels::types::KeyWord;
 
 /// Queues writing the distinct keys of sorted `keys`, in their order, to the front of `output`, and
-/// their count to `count[0]`. The elements behind them in `output` are left unchanged.
+/// their count to `count[0]`. The remaining elements of `output` are left unchanged.
 ///
-/// One key of each run of equal neighbours remains, so keys that are not sorted may remain several
-/// times. Reads the keys twice. The scratch takes a bit for each key, and what
-/// [`compact`](super::compact) takes.
+/// One key of each run of equal neighbours remains, so if the keys are not sorted, a key may remain
+/// several times. The keys are read twice. The scratch takes a bit for each key, and the scratch of
+/// [`compact`](super::compact).
 ///
 /// ```
 /// use warpnest::primitives::{Scratch, unique_of_sorted};
@@ -53,7 +53,7 @@ pub fn unique_of_sorted<K: KeyWord>(
         });
     }
     let items = check_items(keys.len())?;
-    // The bits are behind the words that the compaction publishes in, aligned to 16 bytes.
+    // The bits follow the compaction's state, and are aligned to 16 bytes.
     let state_words = state_words::<K>(items).next_multiple_of(2);
     let work = scratch.reserve(state_words + items.div_ceil(64))?;
     stream.batch(|batch| {
@@ -61,8 +61,8 @@ pub fn unique_of_sorted<K: KeyWord>(
         let (keys, output, count) = (batch.read(keys), batch.write(output), batch.write(count));
         let state = batch.write(work);
         let keep = state.offset(state_words).cast();
-        // SAFETY: there are that many keys, and room for them in the output. `keep` has a bit for
-        // each, and the words of the compaction are 0.
+        // SAFETY: there are `items` keys, and the output has as many elements. `keep` has a bit for
+        // each key, and the words of the compaction are 0.
         unsafe {
             launch_flag::<K>(batch, items, keys, keep)?;
             launch_compact::<K>(batch, items, keys, keep, output, count, state)
@@ -70,13 +70,13 @@ pub fn unique_of_sorted<K: KeyWord>(
     })
 }
 
-/// Queues [`unique_of_sorted`] that also says where the keys are: distinct key `i` stands in
+/// Queues [`unique_of_sorted`], and also writes the positions of the keys: distinct key `i` is in
 /// `keys[starts[i]..starts[i + 1]]`. `starts` has one element more than `keys`, and its elements
-/// behind the last run's end are left unchanged.
+/// after the end of the last run are left unchanged.
 ///
-/// With [`segmented_reduce`](super::segmented_reduce) after it, or [`gather`](super::gather) of
-/// first rows, this groups rows that are sorted by key. The scratch takes what
-/// [`unique_of_sorted`] takes.
+/// If [`segmented_reduce`](super::segmented_reduce) runs after it, or a [`gather`](super::gather)
+/// of the first row of each run, the two group rows that are sorted by key. The scratch is the same
+/// as in [`unique_of_sorted`].
 ///
 /// ```
 /// use warpnest::primitives::{Scratch, runs_of_sorted};
@@ -95,7 +95,7 @@ pub fn unique_of_sorted<K: KeyWord>(
 /// ```
 ///
 /// # Errors
-/// As for [`unique_of_sorted`], and if `starts` has another length.
+/// The errors of [`unique_of_sorted`], and an error if `starts` has another length.
 pub fn runs_of_sorted<K: KeyWord>(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -118,25 +118,26 @@ pub fn runs_of_sorted<K: KeyWord>(
         }
         let keys = batch.read(keys);
         let outputs = (batch.write(output), batch.write(starts), batch.write(count));
-        // SAFETY: there are that many keys, as many outputs, one start more, and the words of
+        // SAFETY: there are `items` keys, as many outputs, one start more, and the words of
         // scratch.
         unsafe { queue_runs::<K>(batch, (work, 0), (items, items), keys, outputs) }
     })
 }
 
-/// Returns the 64-bit words of scratch that [`queue_runs`] takes for `items` keys: what the
-/// compaction publishes in, and the flags.
+/// Returns the count of 64-bit words of scratch that [`queue_runs`] takes for `items` keys: the
+/// compaction's state, and the flags.
 pub(crate) const fn runs_words<K: KeyWord>(items: u64) -> u64 {
     state_words::<K>(items).next_multiple_of(2) + items.div_ceil(128) * 2
 }
 
-/// Queues finding the runs of `items` sorted keys, at least one: distinct keys, starts, and their
-/// count. All are counted, and `capacity` of them are written, at most. The words that this takes
-/// begin at an even word of `work`.
+/// Queues finding the runs of `items` sorted keys, at least one: writes the distinct keys, the
+/// starts of the runs, and their count. At most `capacity` runs are written, but all are counted.
+/// The scratch begins at word `first` of `work`, which is even.
 ///
 /// # Safety
-/// There are that many keys, as many outputs as the capacity, and one start more. `work` has
-/// [`runs_words`] words that begin there. The batch gave the arrays, the outputs to write.
+/// There are `items` keys, `capacity` elements of output, and one start more. `work` has
+/// [`runs_words`] words, starting at word `first`. The arrays are from the batch, the outputs for
+/// writing.
 pub(crate) unsafe fn queue_runs<'b, K: KeyWord>(
     batch: &Batch<'b>,
     (work, first): (&'b Buffer<u64>, u64),
@@ -150,8 +151,8 @@ pub(crate) unsafe fn queue_runs<'b, K: KeyWord>(
     let keep = state.offset(state_words).cast();
     let plan = SortedRunsParams { items, capacity };
     let runs = SortedRuns { input: keys, keep, output, starts, count, state, plan };
-    // SAFETY: as the caller promises; the words of the compaction are 0, and `keep` has a bit for
-    // each key.
+    // SAFETY: the caller guarantees the arrays; the words of the compaction are 0, and `keep` has a
+    // bit for each key.
     unsafe {
         launch_flag::<K>(batch, items, keys, keep)?;
         batch.launch_blocks(&runs, items.div_ceil(tile::<K>()))

@@ -1,8 +1,9 @@
-//! Group-by, joins, and different keys with their ids.
+//! Group-by, joins, and distinct keys with ids.
 //!
-//! [`Join`] gives the rows of two tables whose keys are equal, and [`WideJoin`] does so for keys of
-//! any columns, texts among them. [`GroupBy`] names the key column and what is wanted of the
-//! others; [`GroupBy::run`] gives the groups on the host, and [`GroupBy::run_on`] on the device.
+//! [`Join`] returns the pairs of rows of two tables whose keys are equal. [`WideJoin`] does the
+//! same for keys of any number of columns, which may contain texts. [`GroupBy`] aggregates other
+//! columns for each key; [`GroupBy::run`] returns the groups on the host, and [`GroupBy::run_on`]
+//! on the device.
 //!
 //! ```
 //! use warpnest::Device;
@@ -24,8 +25,8 @@
 //! # Ok::<(), warpnest::Error>(())
 //! ```
 
-// Read `columns` first, which all operations take. `group_by` needs no table, `join` and
-// `distinct` build some, and `rows` has keys of several columns for both.
+// Read `columns` first, because all operations use it. `group_by` needs no map or set, `join` and
+// `distinct` build hash tables, and `rows` implements keys of several columns.
 pub(crate) mod columns;
 mod distinct;
 pub(crate) mod group_by;

@@ -1,4 +1,4 @@
-//! Builds in one go, from a configuration or the default one, and rebuilds.
+//! Builds of tables in one go, from a given or the default configuration, and rebuilds.
 
 use super::config::Config;
 use super::design::{Builds, Design};
@@ -8,20 +8,20 @@ use super::kind::OfDesign;
 use crate::relational::IntoColumn;
 use crate::{BulkMap, Device, Key, Result, Value};
 
-/// Builds: of designs that are built in one go.
+/// Builds, for designs that are built in one go.
 impl<D: Design> Config<D> {
     /// Builds a map of `keys[i]` to `values[i]`, which are slices or buffers, on the default stream
-    /// of `device`; returns when it is built. Other work of the map is on this stream, too, until
-    /// [`Table::on`] names another.
+    /// of `device`; returns when the build is complete. Later work of the map is on this stream,
+    /// too, until [`Table::on`] names another stream.
     ///
     /// # Errors
     /// * [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer), or a setting that makes
-    ///   no sense for so many pairs.
+    ///   no sense for this count of pairs.
     /// * The build did not succeed: [`BuildError::Page`](crate::BuildError::Page),
     ///   [`BuildError::Cuckoo`](crate::BuildError::Cuckoo),
     ///   [`BuildError::TwoLevel`](crate::BuildError::TwoLevel). No function can place
     ///   the keys: [`BuildError::KeysAgreeModuloPrime`](crate::BuildError::KeysAgreeModuloPrime).
-    /// * The device: [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+    /// * An error of the device: [`Error::OutOfMemory`](crate::Error::OutOfMemory),
     ///   [`Error::Driver`](crate::Error::Driver).
     pub fn build<'c, K: Key, V: Value>(
         &self,
@@ -43,7 +43,7 @@ impl<D: Design> Config<D> {
     /// Returns the bytes that a map of `pairs` pairs takes on the device.
     ///
     /// # Errors
-    /// As for [`Config::build`], as far as they follow from the configuration and the count.
+    /// The errors of [`Config::build`] that depend on the configuration and the count alone.
     pub fn memory_bytes<K: Key, V: Value>(&self, pairs: usize) -> Result<usize>
     where
         D: Builds,
@@ -52,8 +52,8 @@ impl<D: Design> Config<D> {
     }
 
     /// Returns the bytes that a build of `pairs` pairs takes on the device besides the map and its
-    /// input. A build that meets many copies of a key may take more: the documentation of each map
-    /// says when.
+    /// input. If a key has many copies, a build may take more; the documentation of each map says
+    /// when.
     ///
     /// # Errors
     /// As for [`Config::memory_bytes`].
@@ -65,11 +65,11 @@ impl<D: Design> Config<D> {
     }
 }
 
-/// Builds: of a [`PageMap`](crate::PageMap), a [`CuckooMap`](crate::CuckooMap), a
+/// Builds of a [`PageMap`](crate::PageMap), a [`CuckooMap`](crate::CuckooMap), a
 /// [`TwoLevelMap`](crate::TwoLevelMap) and a [`SortedMap`](crate::SortedMap).
 impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
     /// Builds a map of `keys[i]` to `values[i]` with the default configuration; [`Config::build`]
-    /// takes another.
+    /// takes another configuration.
     ///
     /// # Errors
     /// As for [`Config::build`].
@@ -82,8 +82,8 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
 
     /// Builds a map of the pairs of an iterator with the default configuration.
     ///
-    /// It stands for `HashMap::from_iter` and `collect`, which cannot know on which device to
-    /// build, and cannot fail:
+    /// It replaces `HashMap::from_iter` and `collect`, which cannot know on which device to build,
+    /// and cannot fail:
     ///
     /// ```
     /// use std::collections::HashMap;
@@ -105,15 +105,15 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
         Self::build(device, &keys, &values)
     }
 
-    /// Rebuilds the map from other pairs; returns when it is built.
+    /// Rebuilds the map from other pairs; returns when the build is complete.
     ///
-    /// It is for data that changes as a whole, frame after frame. The memory of the map is used
-    /// again if it is large enough. The scratch stays for the next rebuild
-    /// ([`Table::shrink_to_fit`] gives it back).
+    /// Meant for data that changes as a whole, frame after frame. The memory of the map is reused
+    /// if it is large enough. The scratch of the build is kept for the next rebuild;
+    /// [`Table::shrink_to_fit`] frees it.
     ///
     /// # Errors
-    /// As for [`Config::build`]. If the request makes no sense, or slices cannot be copied, the map
-    /// is unchanged. After another error it is empty, and [`Table::report`] still describes the
+    /// As for [`Config::build`]. If the request makes no sense, or if slices cannot be copied, the
+    /// map is unchanged. After another error it is empty, and [`Table::report`] still describes the
     /// last build that succeeded.
     pub fn rebuild<'c>(&mut self, keys: impl IntoColumn<'c, K>, values: impl IntoColumn<'c, V>) -> Result<()>
     where
@@ -125,10 +125,10 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
     }
 }
 
-/// Reports: of the maps and sets that are built in one go.
+/// Reports of the maps and sets that are built in one go.
 impl<T: OfDesign> Table<T> {
-    /// Returns the report of the last build that succeeded. To grow or to be shrunk, a
-    /// [`PageMap`](crate::PageMap) is built, too.
+    /// Returns the report of the last build that succeeded. A [`PageMap`](crate::PageMap) is also
+    /// built again when it grows or shrinks.
     pub fn report(&self) -> &<T::Design as Builds>::Report
     where
         T::Design: Builds,

@@ -1,4 +1,4 @@
-//! What tables have whose keys come and go, batch by batch.
+//! The operations of tables whose keys can be inserted and removed, batch by batch.
 
 use super::config::Config;
 use super::design::{Changes, Design};
@@ -10,15 +10,15 @@ use crate::error::same_length;
 use crate::relational::IntoColumn;
 use crate::{Answers, Buffer, BulkMap, Device, Key, Result, Stream, Value};
 
-/// Empty maps: of page, linear and extendible maps.
+/// Makes empty page, linear and extendible maps.
 impl<D: Design> Config<D> {
-    /// Makes an empty map, to be filled by [`Table::insert_many`].
+    /// Makes an empty map, which [`Table::insert_many`] can fill.
     ///
     /// # Errors
-    /// A setting that makes no sense, or the device:
-    /// [`Error::NoWideAtomics`](crate::Error::NoWideAtomics) for a
-    /// [`LinearMap`](crate::LinearMap) of 64-bit keys or values on an old GPU,
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
+    /// A setting that makes no sense, or an error of the device:
+    /// [`Error::NoWideAtomics`](crate::Error::NoWideAtomics) for a [`LinearMap`](crate::LinearMap)
+    /// of 64-bit keys or values on an old GPU, [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`Error::Driver`](crate::Error::Driver).
     pub fn create<K: Key, V: Value>(&self, device: &Device) -> Result<BulkMap<K, V, D>>
     where
         D: Changes,
@@ -28,7 +28,8 @@ impl<D: Design> Config<D> {
 }
 
 impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
-    /// Makes an empty map with the default configuration; [`Config::create`] takes another.
+    /// Makes an empty map with the default configuration; [`Config::create`] takes another
+    /// configuration.
     ///
     /// # Errors
     /// As for [`Config::create`].
@@ -40,31 +41,32 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
     }
 }
 
-/// Changes batch by batch: of a [`PageMap`](crate::PageMap), a [`LinearMap`](crate::LinearMap), an
-/// [`ExtendibleMap`](crate::ExtendibleMap) and a [`RowMap`](crate::RowMap).
+/// Insertions and removals in batches, for a [`PageMap`](crate::PageMap), a
+/// [`LinearMap`](crate::LinearMap), an [`ExtendibleMap`](crate::ExtendibleMap) and a
+/// [`RowMap`](crate::RowMap).
 impl<T: HasValues> Table<T> {
-    /// Gives every key its value; returns how many of the keys were new. Keys and values are slices
-    /// or buffers. Which of several pairs of a key wins, and what an error leaves, is said at each
-    /// map.
+    /// Sets the value of each key; returns how many of the keys were new. Keys and values are
+    /// slices or buffers. The documentation of each map says which of several pairs of one key
+    /// wins, and what an error leaves.
     ///
     /// # Errors
-    /// * [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer): nothing was done.
+    /// * [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer)(then nothing was done).
     /// * A [`LinearMap`](crate::LinearMap) that may not or cannot grow:
     ///   [`FullError::NoSlots`](crate::FullError::NoSlots),
     ///   [`InputError::TooManyKeys`](crate::InputError::TooManyKeys).
     /// * A [`PageMap`](crate::PageMap) that must grow:
     ///   [`InputError::TooManyPairs`](crate::InputError::TooManyPairs),
-    ///   [`BuildError::Page`](crate::BuildError::Page), and the map is unchanged;
+    ///   [`BuildError::Page`](crate::BuildError::Page)(then the map is unchanged),
     ///   [`Error::Emptied`](crate::Error::Emptied).
     /// * An [`ExtendibleMap`](crate::ExtendibleMap):
     ///   [`InputError::TooManyItems`](crate::InputError::TooManyItems),
     ///   [`FullError::TooDeep`](crate::FullError::TooDeep),
     ///   [`Error::Emptied`](crate::Error::Emptied).
-    /// * A [`RowMap`](crate::RowMap): the errors of the map under it; nothing was done after
+    /// * A [`RowMap`](crate::RowMap): the errors of the map under it. Nothing was done after
     ///   [`InputError::TooManyItems`](crate::InputError::TooManyItems) for 2^32 rows or more, and
     ///   [`InputError::TooManyPairs`](crate::InputError::TooManyPairs) if the map would have more
     ///   than 2^32 - 1 rows.
-    /// * The device: [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+    /// * An error of the device: [`Error::OutOfMemory`](crate::Error::OutOfMemory),
     ///   [`Error::Driver`](crate::Error::Driver).
     pub fn insert_many<'c>(
         &mut self,
@@ -79,8 +81,7 @@ impl<T: HasValues> Table<T> {
         T::insert(&mut self.table, device.default_stream(), &keys, &values)
     }
 
-    /// Gives one key its value; returns whether the key was new. It is for a change of a few keys,
-    /// as [`Table::get`] is for a look at them.
+    /// Sets the value of one key; returns whether the key was new. Meant for changes of a few keys.
     ///
     /// # Errors
     /// As for [`Table::insert_many`].
@@ -91,13 +92,13 @@ impl<T: HasValues> Table<T> {
         Ok(self.insert_many(&[key], &[value])? == 1)
     }
 
-    /// Removes the keys; returns the values that they had. Of several equal keys one gets the
-    /// value, and the others are no longer there.
+    /// Removes the keys; returns the values that they had. If a key is repeated, only one of the
+    /// copies gets the value.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver):
-    /// [`Table::len`] tells whether the keys are still there. If memory was lacking, nothing was
-    /// done. [`Error::Emptied`](crate::Error::Emptied): the map is empty now.
+    /// [`Table::len`] tells whether the keys are still in the table. If memory was lacking, nothing
+    /// was done. After [`Error::Emptied`](crate::Error::Emptied) the map is empty.
     pub fn remove_many<'c>(&mut self, keys: impl IntoColumn<'c, T::Key>) -> Result<Vec<Option<T::Value>>>
     where
         T: Inserts,
@@ -107,7 +108,7 @@ impl<T: HasValues> Table<T> {
         self.remove_many_on(stream, &*keys_on(&device, keys)?)?.download(stream)
     }
 
-    /// Does [`Table::remove_many`] from a buffer; waits until it is known how many keys were there.
+    /// Does [`Table::remove_many`] from a buffer; waits for the count of removed keys.
     ///
     /// # Errors
     /// As for [`Table::remove_many`], and [`Error::WrongDevice`](crate::Error::WrongDevice).
@@ -120,11 +121,12 @@ impl<T: HasValues> Table<T> {
         Ok(answers)
     }
 
-    /// Does [`Table::remove_many_on`] into existing answers. Returns how many keys were there.
+    /// Does [`Table::remove_many_on`] into existing answers. Returns how many keys were in the
+    /// table.
     ///
     /// # Errors
-    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer): nothing was done; and as
-    /// for [`Table::remove_many_on`].
+    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) (then nothing was done), and
+    /// the errors of [`Table::remove_many_on`].
     pub fn remove_many_into(
         &mut self,
         stream: &Stream,
@@ -141,7 +143,7 @@ impl<T: HasValues> Table<T> {
         T::remove(&mut self.table, stream, keys, answers)
     }
 
-    /// Removes one key; returns the value that it had. It is for a change of a few keys.
+    /// Removes one key; returns the value that it had. Meant for changes of a few keys.
     ///
     /// # Errors
     /// As for [`Table::remove_many`].
@@ -153,9 +155,10 @@ impl<T: HasValues> Table<T> {
     }
 }
 
-/// Removals, and memory beforehand: of these maps, and of a [`PageSet`](crate::PageSet).
+/// Removals and reservations, for the maps that change in batches and for a
+/// [`PageSet`](crate::PageSet).
 impl<T: Kind> Table<T> {
-    /// Removes the keys without a look at their values; returns how many were there.
+    /// Removes the keys without returning their values; returns how many were in the table.
     ///
     /// # Errors
     /// As for [`Table::remove_many`].
@@ -167,10 +170,10 @@ impl<T: Kind> Table<T> {
         T::erase(&mut self.table, device.default_stream(), &*keys_on(&device, keys)?)
     }
 
-    /// Removes those keys whose flag in `keep` is false; returns how many of them were there.
+    /// Removes the keys whose flag in `keep` is false; returns how many of them were in the table.
     ///
-    /// Keys of the table that are not among `keys` stay. [`Table::to_columns`] gives all keys and
-    /// their values, in the same order, to decide by:
+    /// Keys of the table that are not among `keys` stay. [`Table::to_columns`] returns all keys and
+    /// their values, from which the flags can be computed:
     ///
     /// ```
     /// use warpnest::{Device, PageMap};
@@ -185,8 +188,8 @@ impl<T: Kind> Table<T> {
     /// ```
     ///
     /// # Errors
-    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer): nothing was done; and as
-    /// for [`Table::erase_many`].
+    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) (then nothing was done), and
+    /// the errors of [`Table::erase_many`].
     #[doc(alias("retain", "filter"))]
     pub fn retain_many(&mut self, keys: &[T::Key], keep: &[bool]) -> Result<usize>
     where
@@ -198,15 +201,15 @@ impl<T: Kind> Table<T> {
     }
 
     /// Does [`Table::retain_many`] from buffers: bit `i % 32` of word `i / 32` of `keep` is the
-    /// flag of key `i`, as in [`Answers::found`]. Waits until it is known how many keys were there.
+    /// flag of key `i`, as in [`Answers::found`]. Waits for the count of removed keys.
     ///
-    /// A mask over the pairs that [`BulkMap::pairs_on`] writes out thins the map in place. Takes
-    /// memory for as many keys besides what a removal takes.
+    /// Use it with a mask over the pairs that [`BulkMap::pairs_on`] writes. It takes memory for as
+    /// many keys as `keys` has, besides the memory of a removal.
     ///
     /// # Errors
     /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless `keep` has a word for
-    /// each 32 keys, and [`InputError::TooManyItems`](crate::InputError::TooManyItems): nothing was
-    /// done; and as for [`Table::erase_many`].
+    /// each 32 keys, [`InputError::TooManyItems`](crate::InputError::TooManyItems) (after both,
+    /// nothing was done), and the errors of [`Table::erase_many`].
     pub fn retain_many_on(&mut self, stream: &Stream, keys: &Buffer<T::Key>, keep: &Buffer<u32>) -> Result<usize>
     where
         T: Erases,
@@ -217,19 +220,19 @@ impl<T: Kind> Table<T> {
         T::erase(&mut self.table, stream, &unsafe { dropped.reinterpreted::<T::Key>() })
     }
 
-    /// Reserves capacity for `additional` more keys, so that the table need not grow until they are
-    /// there. An [`ExtendibleMap`](crate::ExtendibleMap) grows with its keys all the same; a
-    /// [`RowMap`](crate::RowMap) reserves memory for their rows, too.
+    /// Reserves capacity for `additional` more keys, so that the table need not grow when these
+    /// keys are inserted. An [`ExtendibleMap`](crate::ExtendibleMap) still grows with its keys, and
+    /// a [`RowMap`](crate::RowMap) reserves memory for the rows of the keys, too.
     ///
-    /// Makes a larger table beside the old one if there is not capacity enough, and takes memory
-    /// for all pairs, and for a build of them, meanwhile.
+    /// If the capacity is too small, makes a larger table beside the old one. Meanwhile it takes
+    /// memory for all pairs and for a build of them.
     ///
     /// # Errors
     /// [`InputError::TooManyPairs`](crate::InputError::TooManyPairs),
     /// [`InputError::TooManyKeys`](crate::InputError::TooManyKeys),
     /// [`BuildError::Page`](crate::BuildError::Page),
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver):
-    /// the table is unchanged.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
+    /// After an error the table is unchanged.
     pub fn reserve(&mut self, additional: usize) -> Result<()>
     where
         T: Erases,
@@ -238,14 +241,14 @@ impl<T: Kind> Table<T> {
         T::reserve(&mut self.table, device.default_stream(), additional)
     }
 
-    /// Removes all keys. An [`ExtendibleMap`](crate::ExtendibleMap) gives back the memory that it
-    /// did not have at the beginning; other tables keep their size, and a
-    /// [`RowMap`](crate::RowMap) the memory of its rows.
+    /// Removes all keys. An [`ExtendibleMap`](crate::ExtendibleMap) frees the memory that it did
+    /// not have at the beginning. Other tables keep their size, and a [`RowMap`](crate::RowMap)
+    /// keeps the memory of its rows.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver):
-    /// the table is empty, or cannot be used until a change succeeds, and returns errors that say
-    /// so.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
+    /// After an error the table is either empty, or unusable until a change succeeds; an unusable
+    /// table returns errors.
     pub fn clear(&mut self) -> Result<()>
     where
         T: Erases,

@@ -1,4 +1,4 @@
-//! Combining values with the values of a table that cannot do so in place.
+//! Combines values with the values of a table that cannot combine them in place.
 
 use super::input::{Input, Known};
 use super::raw::RawTable;
@@ -9,8 +9,8 @@ use gpu_kernels::table::combine::{CombineFound, CombineFoundParams};
 use gpu_kernels::table::fold::Fold;
 use gpu_kernels::types::{KeyWord, ValueWord};
 
-/// Combines the values of each key, or the count of its rows if there are none, with the value that
-/// the key has: makes the rows of each key one, looks the keys up, and inserts what comes of it.
+/// Combines the values of each key, or the count of its rows if no values are given, with the value
+/// that the key has. Merges the rows of each key, looks the keys up, and inserts the results.
 /// Returns the count of new keys, as `insert` does.
 pub(super) fn combine_found<K: KeyWord, V: ValueWord, T: RawTable<K, V>>(
     table: &mut T,
@@ -28,13 +28,15 @@ pub(super) fn combine_found<K: KeyWord, V: ValueWord, T: RawTable<K, V>>(
     let (keys, values) = combined(stream, &mut Scratch::new(&device), keys, values, fold)?;
     let held = Buffer::uninitialized(&device, keys.len())?;
     let found = Buffer::uninitialized(&device, keys.len().div_ceil(32))?;
-    // SAFETY: there are as many values as keys, a word for every 32 of them, and both are new.
+    // SAFETY: there are as many values as keys and a found-word for every 32 keys, and both buffers
+    // are new.
     unsafe { table.find(stream, &keys, (Some(&held), &found))? };
     let plan = CombineFoundParams { items: keys.len() as u64, fold, padding: 0 };
     stream.batch(|batch| {
         let combine =
             CombineFound { held: batch.read(&held), found: batch.read(&found), values: batch.write(&values), plan };
-        // SAFETY: there are as many values of both kinds, and a word for every 32 of them.
+        // SAFETY: there are as many held values as new values, and a found-word for every 32
+        // values.
         unsafe { batch.launch(&combine, plan.items) }
     })?;
     drop((held, found));

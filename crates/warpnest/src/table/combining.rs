@@ -1,4 +1,4 @@
-//! Changes that combine values with those that keys have.
+//! Changes that combine new values with the values that keys already have.
 
 use super::design::{Changes, Design};
 use super::input::{keys_on, pairs_on};
@@ -8,7 +8,7 @@ use crate::{BulkMap, Key, Result};
 use gpu_kernels::table::fold::{Fold as FoldWord, FoldKind};
 use std::marker::PhantomData;
 
-/// A function that makes one number of two: of the one that a key has, and of a new one.
+/// A function that makes one number of two: the number that a key already has, and a new number.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Fold<V> {
     word: FoldWord,
@@ -23,7 +23,7 @@ impl<V> Clone for Fold<V> {
 impl<V> Copy for Fold<V> {}
 
 impl<V> Fold<V> {
-    /// Returns the word by which kernels know the function. In a mixed batch it is a
+    /// Returns the word by which kernels know the function. In a mixed batch the word is a
     /// [`LinearKind`](crate::linear::LinearKind).
     pub const fn word(self) -> u32 {
         self.word.word()
@@ -31,11 +31,11 @@ impl<V> Fold<V> {
 }
 
 impl<V: Number> Fold<V> {
-    /// Adds them. Integers wrap.
+    /// Adds the two numbers. Integers wrap.
     pub const SUM: Self = Self::of(FoldKind::Sum);
-    /// Takes the lesser one, in the order of [`Number`].
+    /// Takes the lesser number, in the order of [`Number`].
     pub const MIN: Self = Self::of(FoldKind::Min);
-    /// Takes the greater one.
+    /// Takes the greater number.
     pub const MAX: Self = Self::of(FoldKind::Max);
 
     const fn of(kind: FoldKind) -> Self {
@@ -43,27 +43,28 @@ impl<V: Number> Fold<V> {
     }
 }
 
-/// Changes that combine values with those that keys have: sums, least and greatest values, and
-/// counts that are kept over many batches. Of a [`LinearMap`](crate::LinearMap), a
+/// Changes that combine new values with the values that keys already have: sums, least and greatest
+/// values, and counts over many batches. They work on a [`LinearMap`](crate::LinearMap), a
 /// [`PageMap`](crate::PageMap) and an [`ExtendibleMap`](crate::ExtendibleMap).
 ///
-/// The rows of a batch that have the same key are merged into one before the table is touched,
-/// where that is faster. Then frequent keys cost no more than rare ones on a GPU. This takes the
-/// memory of a [`GroupBy`](crate::relational::GroupBy) of the batch, 24 to 36 bytes a row. A
-/// [`LinearMap`](crate::LinearMap) keeps it until
-/// [`shrink_to_fit`](BulkMap::shrink_to_fit), and is the faster one; the other two group, look up
-/// and insert.
+/// Where that is faster, the rows of a batch that have the same key are merged into one row first.
+/// Then frequent keys cost no more than rare keys on a GPU. The merge takes the memory of a
+/// [`GroupBy`](crate::relational::GroupBy) of the batch, 24 to 36 bytes a row. A
+/// [`LinearMap`](crate::LinearMap) is the fastest of the three maps, and keeps this memory until
+/// [`shrink_to_fit`](BulkMap::shrink_to_fit). The other two maps group the rows, look up and
+/// insert.
 ///
-/// A batch that is refused has combined none of its rows: [`Error::Input`](crate::Error::Input),
-/// [`Error::Full`](crate::Error::Full), or [`Error::OutOfMemory`](crate::Error::OutOfMemory) while
-/// rows are merged or the table grows. If the device fails later, each key has combined none, some
-/// or all of its rows, or [`Error::Emptied`](crate::Error::Emptied) says that the map is empty.
+/// A refused batch has combined none of its rows. The errors are
+/// [`Error::Input`](crate::Error::Input), [`Error::Full`](crate::Error::Full), or
+/// [`Error::OutOfMemory`](crate::Error::OutOfMemory) while rows are merged or the table grows. If
+/// the device fails later, each key has combined none, some or all of its rows, or
+/// [`Error::Emptied`](crate::Error::Emptied) says that the map is empty.
 impl<K: Key, V: Number, D: Design> BulkMap<K, V, D> {
-    /// Combines each value with the value that its key has, by a sum, the lesser or the greater
-    /// one; a key without a value gets it. Returns how many keys were new.
+    /// Combines each value with the value that its key has, by a sum, a minimum or a maximum. A key
+    /// without a value gets the new value. Returns how many keys were new.
     ///
-    /// Sums of integers wrap. Floating-point numbers of one batch are added as `f64` to 0 before
-    /// the map's is added, and in an order that is the same from run to run.
+    /// Sums of integers wrap. Floating-point numbers of one batch are first added up as `f64`, in
+    /// an order that is the same in every run. The sum is then added to the map's value.
     ///
     /// ```
     /// use warpnest::{Device, Fold, LinearMap};
@@ -76,10 +77,11 @@ impl<K: Key, V: Number, D: Design> BulkMap<K, V, D> {
     /// ```
     ///
     /// # Errors
-    /// As for [`BulkMap::insert_many`], without [`FullError::NoSlots`](crate::FullError::NoSlots);
-    /// [`FullError::NoCapacity`](crate::FullError::NoCapacity): nothing was done;
-    /// [`InputError::TooManyItems`](crate::InputError::TooManyItems) for 2^32 rows or more: smaller
-    /// batches have the same result.
+    /// The errors of [`BulkMap::insert_many`], except
+    /// [`FullError::NoSlots`](crate::FullError::NoSlots).
+    /// [`FullError::NoCapacity`](crate::FullError::NoCapacity): nothing was done.
+    /// [`InputError::TooManyItems`](crate::InputError::TooManyItems) for 2^32 rows or more; smaller
+    /// batches give the same result.
     #[doc(alias("add_many", "min_many", "max_many", "accumulate", "upsert"))]
     pub fn combine_many<'c>(
         &mut self,
@@ -97,8 +99,8 @@ impl<K: Key, V: Number, D: Design> BulkMap<K, V, D> {
         Ok(new as usize)
     }
 
-    /// Adds to the value of each key how often it is among `keys`; a key without a value gets that
-    /// count. Returns how many keys were new. An `f32` has no odd counts above 2^24.
+    /// Adds to the value of each key the count of its copies among `keys`; a key without a value
+    /// gets that count. Returns how many keys were new. An `f32` has no odd counts above 2^24.
     ///
     /// ```
     /// use warpnest::{Device, LinearMap};

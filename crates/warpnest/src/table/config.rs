@@ -1,13 +1,13 @@
-//! The configuration of tables, as data: what all designs have in common, beside a design's own
-//! settings. What can be set is in `settings`, and the builds are in `built`.
+//! The configuration of tables: the settings that all designs have, beside a design's own settings.
+//! The methods that change settings are in `settings`, and the builds are in `built`.
 
 use super::input::Known;
 
-/// The lowest load factor of any table, so that a mistaken one does not take all memory without a
-/// word: a table takes at most 1024 times the bytes of its pairs.
+/// The lowest load factor of any table. It keeps a mistaken load factor from taking all memory
+/// without an error: a table takes at most 1024 times the bytes of its pairs.
 pub(crate) const MIN_LOAD: f64 = 1.0 / 1024.0;
 
-/// The most restarts of a build. More of them would not help, and a build that cannot succeed
+/// The most restarts of a build. More restarts would not help, and a build that cannot succeed
 /// should end.
 const MAX_RESTARTS: u32 = 10_000;
 
@@ -35,17 +35,17 @@ impl<D: Default> Default for Config<D> {
 }
 
 impl<D> Config<D> {
-    /// Returns the default configuration with these settings of the design.
+    /// Returns the default configuration with the given settings of the design.
     pub(crate) fn of(design: D) -> Self {
         Self { design, seed: None, restarts: 25, unique: false, statistics: false, timings: false }
     }
 
-    /// Returns whether each key occurs once, by a promise or by what is known of the input.
+    /// Returns whether each key is known to occur once, by the user's promise or from the input.
     pub(crate) fn unique_given(&self, known: Known) -> bool {
         self.unique || known.unique()
     }
 
-    /// Returns how often a build that fails starts again.
+    /// Returns how many times a build that fails may start again.
     pub(crate) fn most_restarts(&self) -> u32 {
         self.restarts.min(MAX_RESTARTS)
     }

@@ -1,8 +1,8 @@
-//! The bounds of generic code over designs. A [`Design`] is a kind of table; which there are is
-//! known above, in `crate::design`. All traits are sealed.
+//! The bounds of generic code over designs. A [`Design`] is a way to store a table; `crate::design`
+//! lists all designs. All traits are sealed.
 //!
 //! The methods of these traits are called by [`Config`], [`BulkMap`](crate::BulkMap) and
-//! [`BulkSet`](crate::BulkSet), which check what they promise.
+//! [`BulkSet`](crate::BulkSet), which check the arguments first.
 
 use super::combine_found::combine_found;
 use super::config::Config;
@@ -14,13 +14,13 @@ use gpu_kernels::table::fold::Fold;
 use gpu_kernels::types::{KeyWord, Payload, ValueWord, WordOf};
 use std::fmt::Debug;
 
-/// A kind of table, and what is configured of it beyond a [`Config`]'s common settings. The
+/// A way to store a table, with its own settings beside the common settings of a [`Config`]. The
 /// trait is sealed.
 pub trait Design: sealed::Sealed + Clone + Debug + Default + PartialEq + 'static {
     /// The name of the design, such as `Page` of a `PageMap`.
     const NAME: &'static str;
 
-    /// The table of words `K` for keys and the payload `P`: a word for values, or
+    /// The table for key words `K` and the payload `P`, which is a word for values, or
     /// [`Nothing`](gpu_kernels::types::Nothing) in a set, if the design has [`Sets`].
     type Table<K: KeyWord, P: Payload>: RawTable<K, WordOf<P>>;
 }
@@ -38,12 +38,13 @@ pub trait Builds: Design {
     /// The report of a build.
     type Report: Clone + Debug + PartialEq;
 
-    /// Returns the bytes that a table of `items` pairs, or keys alone, keeps, and those that its
-    /// build takes besides. Fails if the request makes no sense.
+    /// Returns two counts of bytes: what a table of `items` pairs (or of keys alone) keeps, and
+    /// what its build takes besides. Fails if the request makes no sense.
     #[doc(hidden)]
     fn sizes<K: KeyWord, P: Payload>(config: &Config<Self>, items: u64) -> Result<(u64, u64)>;
 
-    /// Builds a table from input that has been checked to be on `device`, like the stream.
+    /// Builds a table from input that has been checked to be on `device`; the stream is on
+    /// `device`, too.
     #[doc(hidden)]
     fn build<K: KeyWord, P: Payload>(
         config: Config<Self>,
@@ -52,8 +53,9 @@ pub trait Builds: Design {
         input: Input<'_, K, P>,
     ) -> Result<Self::Table<K, P>>;
 
-    /// Rebuilds a table from input that has been checked to be on its device, like the stream. If
-    /// the request makes no sense, the table is unchanged. After another error it is empty.
+    /// Rebuilds a table from input that has been checked to be on its device; the stream is on the
+    /// same device. If the request makes no sense, the table is unchanged. After another error it
+    /// is empty.
     #[doc(hidden)]
     fn rebuild<K: KeyWord, P: Payload>(
         table: &mut Self::Table<K, P>,
@@ -61,7 +63,7 @@ pub trait Builds: Design {
         input: Input<'_, K, P>,
     ) -> Result<()>;
 
-    /// Returns the configuration of the last build and the next one.
+    /// Returns the configuration, which the last build used and the next build will use.
     #[doc(hidden)]
     fn config<K: KeyWord, P: Payload>(table: &Self::Table<K, P>) -> &Config<Self>;
 
@@ -73,17 +75,17 @@ pub trait Builds: Design {
 /// A [`Design`] whose builds can measure their stages. The trait is sealed.
 pub trait Staged: Builds {}
 
-/// A [`Design`] whose builds can count what they do. The trait is sealed.
+/// A [`Design`] whose builds can count their evictions or rounds. The trait is sealed.
 pub trait Counted: Builds {}
 
-/// A [`Design`] that has sets, beside maps. The trait is sealed.
+/// A [`Design`] that has sets as well as maps. The trait is sealed.
 #[diagnostic::on_unimplemented(
     message = "there are no sets of design `{Self}`",
     note = "build a `PageSet` or a `CuckooSet`, from a `PageConfig` or a `CuckooConfig`"
 )]
 pub trait Sets: Builds {}
 
-/// A [`Design`] whose maps change batch by batch, and its sets if it has [`Sets`]. The trait is
+/// A [`Design`] whose maps, and sets if it has [`Sets`], can be changed in batches. The trait is
 /// sealed.
 #[diagnostic::on_unimplemented(
     message = "a table of design `{Self}` does not change after its build",
@@ -94,8 +96,8 @@ pub trait Changes: Design {
     #[doc(hidden)]
     fn create<K: KeyWord, P: Payload>(config: Config<Self>, device: &Device) -> Result<Self::Table<K, P>>;
 
-    /// Inserts input that has been checked to be on the table's device, like the stream; returns
-    /// the count of new keys.
+    /// Inserts input that has been checked to be on the table's device; the stream is on the same
+    /// device. Returns the count of new keys.
     #[doc(hidden)]
     fn insert<K: KeyWord, P: Payload>(
         table: &mut Self::Table<K, P>,
@@ -103,10 +105,10 @@ pub trait Changes: Design {
         input: Input<'_, K, P>,
     ) -> Result<u64>;
 
-    /// Combines the value of each key with the values of its rows, or with the count of its rows if
-    /// there are no values, by a function of numbers of the values' width; a key without a value
-    /// gets what comes of its rows. Keys, values and stream have been checked to be on the table's
-    /// device, and keys and values to be equally many. Returns the count of new keys.
+    /// Combines the value of each key with the values of its rows by `fold`, or with the count of
+    /// its rows if there are no values. A key without a value gets the combined value of its rows.
+    /// `fold` works on numbers as wide as the values. Everything has been checked to be on the
+    /// table's device, and keys and values to be equally many. Returns the count of new keys.
     #[doc(hidden)]
     fn combine<K: KeyWord, V: ValueWord>(
         table: &mut Self::Table<K, V>,
@@ -118,12 +120,13 @@ pub trait Changes: Design {
         combine_found(table, stream, keys, values, fold, Self::insert::<K, V>)
     }
 
-    /// Removes keys, and answers which of them were there, with the values that they had; returns
-    /// their count. Keys and stream have been checked to be on the table's device.
+    /// Removes keys, and writes to `outputs` which of them were in the table and the values that
+    /// they had. Returns the count of removed keys. Keys and stream have been checked to be on the
+    /// table's device.
     ///
     /// # Safety
-    /// There are as many values as keys, and a found-word for every 32 of them, if there are any.
-    /// Nothing else uses them.
+    /// If outputs are given, there are as many values as keys, and a found-word for every 32 keys.
+    /// Nothing else uses the outputs.
     #[doc(hidden)]
     unsafe fn remove<K: KeyWord, P: Payload>(
         table: &mut Self::Table<K, P>,
@@ -132,7 +135,7 @@ pub trait Changes: Design {
         outputs: Option<Outputs<'_, WordOf<P>>>,
     ) -> Result<u64>;
 
-    /// Makes capacity for so many more keys, where a table grows as a whole.
+    /// Makes capacity for `additional` more keys, if the design grows a table as a whole.
     #[doc(hidden)]
     fn reserve<K: KeyWord, P: Payload>(
         _table: &mut Self::Table<K, P>,

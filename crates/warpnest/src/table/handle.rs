@@ -1,4 +1,4 @@
-//! [`Table`]: the handle of every table, and what all tables can do.
+//! [`Table`]: the handle of every table, with the operations that all tables have.
 
 use super::kind::{Finds, HasValues, Kind, OfDesign};
 use super::lookup;
@@ -10,20 +10,20 @@ use crate::{Answers, Buffer, BufferSlice, Device, Result, Stream};
 use std::fmt;
 use std::marker::PhantomData;
 
-/// A table in the memory of a device, for arrays of keys and queries: of the [`Kind`] `T`, which
+/// A table in the memory of a device, for arrays of keys and queries. Each [`Kind`] `T` of table
 /// has names of its own.
 ///
-/// * [`BulkMap`](crate::BulkMap), a [`Map`](crate::design::Map), by its design:
+/// * [`BulkMap`](crate::BulkMap), a [`Map`](crate::design::Map), whose names tell its design:
 ///   [`PageMap`](crate::PageMap), [`CuckooMap`](crate::CuckooMap),
 ///   [`TwoLevelMap`](crate::TwoLevelMap), [`SortedMap`](crate::SortedMap),
 ///   [`LinearMap`](crate::LinearMap), [`ExtendibleMap`](crate::ExtendibleMap);
 /// * [`BulkSet`](crate::BulkSet), a [`Set`](crate::design::Set): [`PageSet`](crate::PageSet),
 ///   [`CuckooSet`](crate::CuckooSet);
 /// * [`MultiMap`](crate::MultiMap), [`RowMap`](crate::RowMap) and
-///   [`CompactingTable`](crate::CompactingTable), which stand on such a table.
+///   [`CompactingTable`](crate::CompactingTable), which are built on one of these tables.
 ///
-/// Lookups change nothing, so any number of streams may look up at the same time. What changes a
-/// table takes it exclusively, and waits for running lookups by itself.
+/// Lookups change nothing, so any number of streams may look up at the same time. A change borrows
+/// the table mutably, and waits for running lookups by itself.
 ///
 /// Functions can be generic over the kind:
 ///
@@ -43,20 +43,21 @@ use std::marker::PhantomData;
 /// ```
 pub struct Table<T: Kind> {
     pub(crate) table: T::Table,
-    // A last field that has a size whatever `T` is spares errors about wrong keys a second one.
+    // The last field has a size for every `T`, so that a wrong key type gives only one compiler
+    // error.
     kind: PhantomData<fn() -> T>,
 }
 
-/// What every table has.
+/// Operations that every table has.
 impl<T: Kind> Table<T> {
     pub(crate) fn of(table: T::Table) -> Self {
         const { T::CHECK };
         Self { table, kind: PhantomData }
     }
 
-    /// Returns whether one key is in the table. It is for a look at a few keys: each call is a
-    /// launch and a copy, tens of microseconds on a GPU, in which [`Table::contains_many`] answers
-    /// a million.
+    /// Returns whether one key is in the table. Meant for a few keys: each call is a launch and a
+    /// copy and takes tens of microseconds on a GPU, while [`Table::contains_many`] answers a
+    /// million queries in that time.
     ///
     /// # Errors
     /// As for [`Table::contains_many`].
@@ -73,8 +74,8 @@ impl<T: Kind> Table<T> {
         lookup::contains_many(T::keyed(&self.table), queries.into_column())
     }
 
-    /// Queues the lookup whether each of `queries` is in the table; waits for nothing, copies
-    /// nothing. Bit `i % 32` of word `i / 32` of the result answers query `i`.
+    /// Queues a lookup that tells whether each of `queries` is in the table. It does not wait and
+    /// copies nothing to the host. Bit `i % 32` of word `i / 32` of the result answers query `i`.
     ///
     /// # Errors
     /// As for [`Table::contains_many`], and [`Error::WrongDevice`](crate::Error::WrongDevice).
@@ -97,12 +98,12 @@ impl<T: Kind> Table<T> {
         lookup::contains_many_into(T::keyed(&self.table), stream, queries, found)
     }
 
-    /// Iterates over all pairs, or the keys of a set: over a copy on the host, which is made first.
-    /// `for item in &table` does the same, and panics if that fails.
+    /// Iterates over all pairs of a map, or all keys of a set. The items are first copied to the
+    /// host. `for item in &table` does the same, and panics if the copy fails.
     ///
-    /// A [`SortedMap`](crate::SortedMap) has them in the order of its keys, a
-    /// [`CompactingTable`](crate::CompactingTable) in the order of its ids, a
-    /// [`MultiMap`](crate::MultiMap) key by key, as in
+    /// A [`SortedMap`](crate::SortedMap) returns the items in the order of their keys, and a
+    /// [`CompactingTable`](crate::CompactingTable) in the order of their ids. A
+    /// [`MultiMap`](crate::MultiMap) returns them key by key, in the order of
     /// [`value_buffer`](crate::MultiMap::value_buffer). Other tables have no particular order.
     ///
     /// # Errors
@@ -111,7 +112,7 @@ impl<T: Kind> Table<T> {
         Ok(T::items(&self.table)?.into_iter())
     }
 
-    /// Iterates over the different keys, as [`Table::iter`] does over the items.
+    /// Iterates over the distinct keys, in the same way as [`Table::iter`] over the items.
     ///
     /// # Errors
     /// As for [`Table::iter`].
@@ -119,9 +120,9 @@ impl<T: Kind> Table<T> {
         Ok(T::keys(&self.table)?.into_iter())
     }
 
-    /// Returns the count of keys, or of the pairs of a [`MultiMap`](crate::MultiMap). What it
-    /// counts after a broken promise ([`Config::assume_unique`](crate::Config::assume_unique)) or a
-    /// failed change is said at each table.
+    /// Returns the count of keys, or the count of pairs of a [`MultiMap`](crate::MultiMap). The
+    /// documentation of each table says what is counted after a broken promise
+    /// ([`Config::assume_unique`](crate::Config::assume_unique)) or a failed change.
     pub fn len(&self) -> usize {
         T::len(&self.table) as usize
     }
@@ -137,23 +138,23 @@ impl<T: Kind> Table<T> {
         T::memory_bytes(&self.table) as usize
     }
 
-    /// Returns the device that the table is on, with the table's stream as its default.
+    /// Returns the device that the table is on; its default stream is the table's stream.
     pub fn device(&self) -> &Device {
         T::keyed(&self.table).device()
     }
 
-    /// Gives back the scratch of rebuilds and batches, which the next one allocates again, and
-    /// memory that the table no longer needs.
+    /// Frees the scratch of rebuilds and batches, which the next rebuild or batch allocates again,
+    /// and memory that the table no longer needs.
     ///
-    /// A table that was rebuilt from fewer pairs is copied to memory of the size for these, so for
-    /// a moment there are both. A [`PageMap`](crate::PageMap) with capacity for more keys than it
-    /// has is built again beside the old table, which takes memory for all pairs and for a build of
-    /// them. A [`CuckooMap`](crate::CuckooMap) keeps its slots. A [`RowMap`](crate::RowMap) with
-    /// rows that no key has is copied.
+    /// A table that was rebuilt from fewer pairs is copied to a smaller allocation; for a moment
+    /// both exist. If a [`PageMap`](crate::PageMap) has capacity for more keys than it has, it is
+    /// built again beside the old table. This takes memory for all pairs and their build. A
+    /// [`CuckooMap`](crate::CuckooMap) keeps its slots. If a [`RowMap`](crate::RowMap) has rows
+    /// that no key refers to, it is copied.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver),
-    /// [`BuildError::Page`](crate::BuildError::Page): the table is unchanged.
+    /// [`BuildError::Page`](crate::BuildError::Page). After an error the table is unchanged.
     pub fn shrink_to_fit(&mut self) -> Result<()> {
         T::shrink_to_fit(&mut self.table)
     }
@@ -166,8 +167,8 @@ impl<T: Kind> Table<T> {
         Ok(Self::of(T::try_clone(&self.table, self.device().default_stream())?))
     }
 
-    /// Puts the table on `stream`: from now on all calls that name no stream queue their work
-    /// there, changes and copies as well as lookups of the host's arrays. Before, that is the
+    /// Puts the table on `stream`. From now on all calls that name no stream queue their work
+    /// there: changes, copies, and lookups of arrays in host memory. Before this call, they use the
     /// default stream of the device with which the table was built.
     ///
     /// ```
@@ -190,7 +191,7 @@ impl<T: Kind> Table<T> {
     }
 }
 
-/// Pairs: of every table that has values.
+/// Operations on the pairs of every table that has values.
 impl<T: Kind> Table<T> {
     /// Returns all pairs, in the order of [`Table::iter`].
     ///
@@ -203,7 +204,7 @@ impl<T: Kind> Table<T> {
         T::items(&self.table)
     }
 
-    /// Returns all keys and, in the same order, their values. The order is the same as of
+    /// Returns all keys, and in the same order their values. The order is the order of
     /// [`Table::iter`].
     ///
     /// # Errors
@@ -216,7 +217,7 @@ impl<T: Kind> Table<T> {
         T::columns(&self.table)
     }
 
-    /// Iterates over all values, as [`Table::iter`] does over the pairs.
+    /// Iterates over all values, in the same way as [`Table::iter`] over the pairs.
     ///
     /// # Errors
     /// As for [`Table::iter`].
@@ -228,13 +229,13 @@ impl<T: Kind> Table<T> {
     }
 }
 
-/// Lookups: in every table with one value for a key. The value is an id in a
+/// Lookups in every table that has one value for a key. The value is an id in a
 /// [`CompactingTable`](crate::CompactingTable), and a row in a [`RowMap`](crate::RowMap).
 impl<T: Kind> Table<T> {
     /// Returns the values of `queries`, in their order.
     ///
-    /// More than 128 MiB of them, or of values, go to a GPU in chunks, while the answers of others
-    /// come back. (The queries of a [`RowMap`](crate::RowMap) go at once.)
+    /// On a GPU, more than 128 MiB of queries or values are processed in chunks, so that copies to
+    /// the device and back overlap. (A [`RowMap`](crate::RowMap) processes them at once.)
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
@@ -251,8 +252,8 @@ impl<T: Kind> Table<T> {
         }
     }
 
-    /// Queues the lookup of `queries`; waits for nothing, copies nothing. The value of a query that
-    /// found nothing is all zeros.
+    /// Queues the lookup of `queries`; does not wait, and copies nothing to the host. The value of
+    /// a query whose key is not in the table is all zeros.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
@@ -267,8 +268,8 @@ impl<T: Kind> Table<T> {
     }
 
     /// Queues the lookup of `queries` into existing answers; allocates nothing. (The first call of
-    /// a [`RowMap`](crate::RowMap) with these answers takes 4 bytes for each query, which they
-    /// keep.)
+    /// a [`RowMap`](crate::RowMap) with these answers allocates 4 bytes per query, which the
+    /// answers keep.)
     ///
     /// # Errors
     /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer),
@@ -287,9 +288,9 @@ impl<T: Kind> Table<T> {
     }
 }
 
-/// A look at one key. A [`MultiMap`](crate::MultiMap) has its own.
+/// The lookup of one key. A [`MultiMap`](crate::MultiMap) has its own.
 impl<T: Finds> Table<T> {
-    /// Returns the value of one key; for a look at a few keys, as [`Table::contains`] is.
+    /// Returns the value of one key. Meant for a few keys, like [`Table::contains`].
     ///
     /// # Errors
     /// As for [`Table::get_many`].
@@ -298,16 +299,16 @@ impl<T: Finds> Table<T> {
     }
 }
 
-/// The table itself: of a map or a set.
+/// Access to the stored table of a map or a set.
 impl<T: OfDesign> Table<T> {
-    /// Returns the table: its words and its layout, for a kernel of your own, and what only this
-    /// design can tell.
+    /// Returns the stored table: its words and its layout, for a kernel of your own, and the
+    /// methods that only this design has.
     pub fn table(&self) -> &T::Table {
         &self.table
     }
 }
 
-/// Joins the keys and values of a table to pairs.
+/// Zips the keys and values of a table into pairs.
 pub(crate) fn pairs<K, V: Plain>((keys, values): (Vec<K>, Vec<V>)) -> Vec<(K, V)> {
     keys.into_iter().zip(values).collect()
 }
@@ -316,7 +317,7 @@ impl<T: Kind> Clone for Table<T> {
     /// Copies the table on its device.
     ///
     /// # Panics
-    /// If the device lacks the memory, or fails; [`Table::try_clone`] returns an error then.
+    /// If the device lacks the memory, or fails; [`Table::try_clone`] returns an error instead.
     fn clone(&self) -> Self {
         self.try_clone().unwrap_or_else(|error| panic!("a table cannot be cloned: {error}"))
     }
@@ -326,7 +327,7 @@ impl<T: Kind> IntoIterator for &Table<T> {
     type Item = T::Item;
     type IntoIter = std::vec::IntoIter<T::Item>;
 
-    /// Iterates over all items, as [`Table::iter`] does: over a copy on the host.
+    /// Iterates over a copy of all items on the host, as [`Table::iter`] does.
     ///
     /// ```
     /// use warpnest::{Device, PageMap};
@@ -341,7 +342,7 @@ impl<T: Kind> IntoIterator for &Table<T> {
     /// ```
     ///
     /// # Panics
-    /// If the device lacks the memory, or fails; [`Table::iter`] returns an error then.
+    /// If the device lacks the memory, or fails; [`Table::iter`] returns an error instead.
     fn into_iter(self) -> Self::IntoIter {
         T::items(&self.table).unwrap_or_else(|error| panic!("a table cannot be copied: {error}")).into_iter()
     }

@@ -1,4 +1,4 @@
-//! Lookups of queries in the host's memory whose answers go to memory of the host.
+//! Lookups of queries in host memory whose answers go to host memory.
 
 use super::raw::ReadTable;
 use crate::error::same_length;
@@ -11,18 +11,18 @@ use gpu_kernels::types::ValueWord;
 use std::mem;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// The program's memory for the answers to a lookup. An array that is not wanted is empty.
+/// The host memory for the answers to a lookup. An array that is not wanted is empty.
 #[derive(Debug)]
 pub struct HostAnswers<'a, V> {
-    /// The values; where nothing was found the default, or else 0.
+    /// The values. A query that was not found has the default, or 0.
     pub values: &'a mut [V],
     /// The value of queries that were not found.
     pub default: Option<V>,
-    /// A bit for each query, in words of 32: whether it was found.
+    /// The found-bits, in words of 32: a query's bit is 1 if the query was found.
     pub bits: &'a mut [u32],
-    /// A byte for each query: 1 if it was found, else 0.
+    /// The found-flags: a query's byte is 1 if the query was found, else 0.
     pub flags: &'a mut [u8],
-    /// Whether the queries that were found are counted.
+    /// Whether the lookup counts the queries that were found.
     pub counted: bool,
 }
 
@@ -37,7 +37,7 @@ impl<'a, V: Value> HostAnswers<'a, V> {
         check("the found-words", self.bits.len(), queries.div_ceil(32))
     }
 
-    /// Divides the memory into parts for so many rows each.
+    /// Divides the arrays into parts, each for `rows` queries.
     fn chunks(mut self, rows: usize) -> impl Iterator<Item = Self> + use<'a, V> {
         std::iter::repeat_with(move || HostAnswers {
             values: front(&mut self.values, rows),
@@ -48,7 +48,7 @@ impl<'a, V: Value> HostAnswers<'a, V> {
     }
 }
 
-/// Takes the first elements from a slice, or all if there are fewer.
+/// Takes the first `length` elements from a slice, or all elements if there are fewer.
 fn front<'a, T>(slice: &mut &'a mut [T], length: usize) -> &'a mut [T] {
     let length = length.min(slice.len());
     let (front, rest) = mem::take(slice).split_at_mut(length);
@@ -56,10 +56,10 @@ fn front<'a, T>(slice: &mut &'a mut [T], length: usize) -> &'a mut [T] {
     front
 }
 
-/// Queues a lookup whose values, if any, are of the program's type.
+/// A function that queues a lookup. The values that it writes have the user's type.
 type Find<'a, K, V> = &'a (dyn Fn(&Stream, &Buffer<K>, Outputs<'_, V>) -> Result<()> + Sync);
 
-/// The memory of answers on the device, for as many queries or more.
+/// The memory of answers on the device, for a chunk of queries.
 struct Memory<V> {
     values: Buffer<V>,
     found: Buffer<u32>,
@@ -76,8 +76,8 @@ impl<V: Value> Memory<V> {
         })
     }
 
-    /// Looks queries up, and writes the answers to the program's memory; returns how many were
-    /// found, if that is wanted.
+    /// Looks queries up, and writes the answers to host memory; returns the count of queries that
+    /// were found, if they are counted.
     fn answer<K: Key>(
         &mut self,
         stream: &Stream,
@@ -113,15 +113,17 @@ impl<V: Value> Memory<V> {
     }
 }
 
-/// Looks queries up, in chunks where that is faster, and otherwise on `stream`. Returns how many
-/// were found, if they are counted. The table's values are of the type, which it does not know.
+/// Looks queries up: in chunks where that is faster, and otherwise on `stream`. Returns the count
+/// of queries that were found, if they are counted. The table's values must be of type `V`, which
+/// the table does not record.
 pub(super) fn get_on_host<K: Key, V: Value>(
     table: &dyn ReadTable<K::Word, V::Word>,
     stream: &Stream,
     queries: &[K],
     answers: HostAnswers<'_, V>,
 ) -> Result<usize> {
-    // SAFETY: there are as many values, if any, and enough found-words, which nothing else uses.
+    // SAFETY: there are as many values as queries, if values are wanted, and enough found-words.
+    // Nothing else uses the outputs.
     answer(table, stream, queries, answers, &|stream, queries, (values, found)| unsafe {
         table.find(stream, queries.words(), (values.map(Buffer::words), found))
     })
@@ -136,7 +138,7 @@ pub fn contains_on_host<K: Key, W: ValueWord>(
     flags: &mut [u8],
 ) -> Result<()> {
     let answers = HostAnswers::<u32> { values: &mut [], default: None, bits, flags, counted: false };
-    // SAFETY: there are enough found-words, which nothing else uses.
+    // SAFETY: there are enough found-words, and nothing else uses them.
     let answered = answer(table, stream, queries, answers, &|stream, queries, (_, found)| unsafe {
         table.find(stream, queries.words(), (None, found))
     });

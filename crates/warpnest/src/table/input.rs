@@ -9,12 +9,12 @@ use crate::{Buffer, Device, Key, Result, Stream};
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::{KeyWord, Nothing, Payload, ValueWord, WordOf};
 
-/// The first `pairs` pairs of two buffers, or the first keys of one.
+/// The first `pairs` pairs of two buffers, or the first `pairs` keys of one buffer.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'i, K, V: Payload> {
     pub keys: &'i Buffer<K>,
-    /// The values, at least `pairs` of them; `None` if the payload is nothing or the values do not
-    /// matter.
+    /// A buffer of at least `pairs` values. `None` if the payload is nothing, or if the values do
+    /// not matter.
     pub values: Option<&'i Buffer<WordOf<V>>>,
     pub pairs: u64,
     /// The knowledge about the input that a build may use.
@@ -26,13 +26,13 @@ pub struct Input<'i, K, V: Payload> {
 pub enum Known {
     /// Nothing is known.
     Nothing,
-    /// The values do not matter, since others replace them before they are read. None are given,
-    /// and they are no wider than keys.
+    /// The values do not matter, because they are replaced before they are read. No values are
+    /// given, and values are no wider than keys.
     AnyValues,
     /// Each key occurs once.
     Unique,
-    /// Each key occurs once. They are in the order of the keys mixed with the first constants of a
-    /// build with this seed ([`crate::hash::constants`]).
+    /// Each key occurs once, and the keys are sorted by their mixed keys. The mix uses the first
+    /// constants of a build with this seed ([`crate::hash::constants`]).
     OrderedBy(u64),
 }
 
@@ -51,43 +51,43 @@ impl<'i, K: KeyWord, V: ValueWord> Input<'i, K, V> {
 }
 
 impl<'i, K: KeyWord> Input<'i, K, Nothing> {
-    /// Returns all of `keys`.
+    /// Returns the input of all keys of `keys`.
     pub fn of_keys(keys: &'i Buffer<K>) -> Self {
         Self { keys, values: None, pairs: keys.len() as u64, known: Known::Nothing }
     }
 }
 
 impl<'i, K: KeyWord> Input<'i, K, u32> {
-    /// Returns all of `keys`, with values that do not matter.
+    /// Returns the input of all keys of `keys`, with values that do not matter.
     pub fn with_any_values(keys: &'i Buffer<K>) -> Self {
         Self { keys, values: None, pairs: keys.len() as u64, known: Known::AnyValues }
     }
 }
 
 impl<'i, K: KeyWord, V: Payload> Input<'i, K, V> {
-    /// Returns the arrays of the input, which the batch reads.
+    /// Returns the arrays of the input, and records that the batch reads them.
     pub(crate) fn read(&self, batch: &Batch<'i>) -> Pairs<K, V> {
         let keys = batch.read(self.keys);
         let values = match (self.values, self.known) {
             (Some(values), _) => batch.read(values),
-            // Kernels that read values read words of the keys instead, and the keys are enough for
-            // that.
+            // Kernels that read values read the words of the keys instead; the buffer of keys is
+            // long enough for that.
             (None, Known::AnyValues) => {
                 debug_assert!(V::VALUE_BITS <= K::BITS, "words of the keys are too few");
                 keys.cast()
             }
-            // SAFETY: the kernels' documentation allows no values for keys alone.
+            // SAFETY: the kernels' documentation allows a null array of values for keys alone.
             (None, _) => unsafe { Global::null() },
         };
         Pairs { keys, values }
     }
 
-    /// Returns the same pairs, for a table whose payload is always a value.
+    /// Returns the same pairs, as input for a table whose payload is always a value.
     pub fn with_values(self) -> Input<'i, K, WordOf<V>> {
         Input { keys: self.keys, values: self.values, pairs: self.pairs, known: self.known }
     }
 
-    /// Returns the seed of the first constants by which the keys are in order, if they are.
+    /// Returns the seed by whose first constants the keys are ordered, if they are ordered.
     pub fn ordered_by(&self) -> Option<u64> {
         match self.known {
             Known::OrderedBy(seed) => Some(seed),
@@ -101,7 +101,7 @@ pub(crate) fn keys_on<'c, K: Key>(device: &Device, keys: impl IntoColumn<'c, K>)
     keys.into_column().elements_on(device, "the buffer of keys")
 }
 
-/// Returns columns of keys and values on `device`, if they are equally long.
+/// Returns columns of keys and values on `device`; fails unless the columns are equally long.
 pub(crate) fn pairs_on<'c, K: Key, V: Plain>(
     device: &Device,
     keys: impl IntoColumn<'c, K>,
@@ -112,13 +112,13 @@ pub(crate) fn pairs_on<'c, K: Key, V: Plain>(
     Ok((keys_on(device, keys)?, values.elements_on(device, "the buffer of values")?))
 }
 
-/// Fails unless keys and stream are on `device`.
+/// Fails unless the keys and the stream are on `device`.
 pub(crate) fn check_keys<K>(device: &Device, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
     stream.check_device(device)?;
     keys.check_argument("the buffer of keys", device)
 }
 
-/// Fails unless everything is on `device`, and there is a value for each key.
+/// Fails unless the buffers and the stream are on `device`, and there is a value for each key.
 pub(crate) fn check_pairs<K: KeyWord, V: ValueWord>(
     device: &Device,
     stream: &Stream,

@@ -1,5 +1,5 @@
-//! The kinds of tables: what a [`Table`](super::handle::Table) asks of each, and the bounds of
-//! functions that take several. All traits are sealed.
+//! The kinds of tables: the operations that a [`Table`](super::handle::Table) needs from each, and
+//! the bounds of functions that accept several kinds. All traits are sealed.
 
 use super::design::Design;
 use super::raw::{ReadTable, StoredTable, sealed::Sealed};
@@ -8,7 +8,7 @@ use crate::types::Plain;
 use crate::{Answers, Buffer, Key, Result, Stream, Value};
 use gpu_kernels::types::{Payload, ValueWord, WordOf};
 
-/// The word of a kind's keys.
+/// The word type of the keys of a kind of table.
 pub(crate) type KeyWordOf<T> = <<T as Kind>::Key as Value>::Word;
 
 /// A kind of table, with the types of its keys and values. The trait is sealed.
@@ -16,10 +16,10 @@ pub trait Kind: Sealed + Sized {
     /// The type of the keys.
     type Key: Key;
 
-    /// The type of what iterations give: a pair, or in a set a key.
+    /// The type of the items of iterations: a pair, or in a set a key.
     type Item;
 
-    /// The word that is kept beside each key.
+    /// The word that is stored with each key.
     #[doc(hidden)]
     type Word: ValueWord;
 
@@ -27,15 +27,15 @@ pub trait Kind: Sealed + Sized {
     #[doc(hidden)]
     type Table: StoredTable;
 
-    /// A check of the types, which fails to compile.
+    /// A check of the types at compile time: a bad type makes the build fail.
     #[doc(hidden)]
     const CHECK: ();
 
-    /// Returns the kind that files of such tables have.
+    /// Returns the kind that is recorded in files of these tables.
     #[doc(hidden)]
     fn file_kind() -> TableKind;
 
-    /// Returns the table of the keys.
+    /// Returns the table that contains the keys.
     #[doc(hidden)]
     fn keyed(table: &Self::Table) -> &dyn ReadTable<KeyWordOf<Self>, Self::Word>;
 
@@ -51,7 +51,7 @@ pub trait Kind: Sealed + Sized {
         Self::keyed(table).memory_bytes()
     }
 
-    /// Returns the different keys.
+    /// Returns the distinct keys.
     #[doc(hidden)]
     fn keys(table: &Self::Table) -> Result<Vec<Self::Key>>;
 
@@ -59,36 +59,36 @@ pub trait Kind: Sealed + Sized {
     #[doc(hidden)]
     fn items(table: &Self::Table) -> Result<Vec<Self::Item>>;
 
-    /// Copies the table on its device, which is the stream's.
+    /// Copies the table on its device; `stream` is on the same device.
     #[doc(hidden)]
     fn try_clone(table: &Self::Table, stream: &Stream) -> Result<Self::Table>;
 
-    /// Gives back memory that is not needed.
+    /// Frees memory that the table does not need.
     #[doc(hidden)]
     fn shrink_to_fit(table: &mut Self::Table) -> Result<()>;
 }
 
-/// A [`Kind`] of table that a file of anybody's can hold: any bytes are a key, and a value. The
-/// trait is sealed.
+/// A [`Kind`] of table that can be loaded from an untrusted file, because any bytes are a valid key
+/// and a valid value. The trait is sealed.
 #[diagnostic::on_unimplemented(
     message = "a file may have any bytes, and not all are a row of `{Self}`",
     note = "derive `bytemuck::AnyBitPattern` or `bytemuck::Pod` for the type of the rows"
 )]
 pub trait Loads: Kind {
-    /// A check of the types, which fails to compile.
+    /// A check of the types at compile time: a bad type makes the build fail.
     #[doc(hidden)]
     const ANY_BYTES: ();
 }
 
-/// The table of a kind that is one of a design.
+/// The stored table of a kind that has a design.
 type TableOf<T> = <<T as OfDesign>::Design as Design>::Table<KeyWordOf<T>, <T as OfDesign>::Payload>;
 
-/// A [`Kind`] of table that is one table of a [`Design`]: a map or a set. The trait is sealed.
+/// A [`Kind`] of table that is a single table of a [`Design`]: a map or a set. The trait is sealed.
 pub trait OfDesign: Kind<Table = TableOf<Self>, Word = WordOf<<Self as OfDesign>::Payload>> {
     /// The design.
     type Design: Design;
 
-    /// What the table keeps beside a key.
+    /// The payload that the table stores with each key.
     #[doc(hidden)]
     type Payload: Payload;
 }
@@ -125,7 +125,7 @@ pub trait Finds: HasValues {
     #[doc(hidden)]
     fn find(table: &Self::Table, queries: &[Self::Key]) -> Result<Vec<Option<Self::Value>>>;
 
-    /// Queues the lookup of as many queries as there are answers.
+    /// Queues the lookup of `queries`, of which there are as many as `answers`.
     #[doc(hidden)]
     fn find_into(
         table: &Self::Table,
@@ -135,18 +135,18 @@ pub trait Finds: HasValues {
     ) -> Result<()>;
 }
 
-/// A [`Kind`] of table whose keys come and go. The trait is sealed.
+/// A [`Kind`] of table whose keys can be inserted and removed. The trait is sealed.
 #[diagnostic::on_unimplemented(
     message = "a `{Self}` does not change after its build",
     note = "`rebuild` a `MultiMap` or a `CompactingTable`, or take a `PageMap`, a `LinearMap`, an `ExtendibleMap`, \
             a `RowMap` or a `PageSet`"
 )]
 pub trait Erases: Kind {
-    /// Removes keys, which are on the table's device, like the stream; returns how many were there.
+    /// Removes keys; returns how many were in the table. Keys and stream are on the table's device.
     #[doc(hidden)]
     fn erase(table: &mut Self::Table, stream: &Stream, keys: &Buffer<Self::Key>) -> Result<usize>;
 
-    /// Makes capacity for so many more keys; the stream is on the table's device.
+    /// Makes capacity for `additional` more keys; the stream is on the table's device.
     #[doc(hidden)]
     fn reserve(table: &mut Self::Table, stream: &Stream, additional: usize) -> Result<()>;
 
@@ -155,15 +155,16 @@ pub trait Erases: Kind {
     fn clear(table: &mut Self::Table, stream: &Stream) -> Result<()>;
 }
 
-/// A [`Kind`] of table whose keys come and go with their values. The trait is sealed.
+/// A [`Kind`] of table into which keys and values can be inserted, and removed. The trait is
+/// sealed.
 #[diagnostic::on_unimplemented(
     message = "pairs cannot be inserted into a `{Self}`",
     note = "`rebuild` a `MultiMap` or a `CompactingTable`, or take a `PageMap`, a `LinearMap`, an `ExtendibleMap` or \
             a `RowMap`"
 )]
 pub trait Inserts: Erases + Finds {
-    /// Gives keys their values, of which there are as many; all are on the table's device, like the
-    /// stream. Returns how many of the keys were new.
+    /// Sets the values of keys; `keys` and `values` are equally long. The buffers and the stream
+    /// are on the table's device. Returns how many of the keys were new.
     #[doc(hidden)]
     fn insert(
         table: &mut Self::Table,
@@ -172,8 +173,8 @@ pub trait Inserts: Erases + Finds {
         values: &Buffer<Self::Value>,
     ) -> Result<usize>;
 
-    /// Removes keys, and answers with the values that they had, all on the table's device, like the
-    /// stream. There are as many answers as keys. Returns how many were there.
+    /// Removes keys, and writes their values to `answers`, of which there are equally many.
+    /// Everything is on the table's device. Returns how many of the keys were in the table.
     #[doc(hidden)]
     fn remove(
         table: &mut Self::Table,

@@ -14,8 +14,8 @@ use crate::{Answers, Buffer, BufferSlice, Device, Key, Result, Stream, Value};
 use gpu_kernels::types as words;
 use std::mem::MaybeUninit;
 
-/// The most queries that are answered at once if the answers go to the host: a core finds them in
-/// its cache when it makes `Option`s of them.
+/// The most queries that are looked up at once if the answers go to the host. A core then still has
+/// the answers in its cache when it turns them into `Option`s.
 const AT_ONCE: PerMachine<usize> = PerMachine { gpu: usize::MAX, core: 1 << 13 };
 
 /// Returns the values of `queries`, in their order.
@@ -23,7 +23,7 @@ pub(crate) fn get_many<K: Key, V: Value>(
     table: &dyn ReadTable<K::Word, V::Word>,
     queries: &[K],
 ) -> Result<Vec<Option<V>>> {
-    // No queries make no chunk, and a table that cannot answer says so all the same.
+    // Without queries there is no chunk, but an unusable table must return an error.
     table.check_usable()?;
     let mut values = Vec::with_capacity(queries.len());
     let spare = &mut values.spare_capacity_mut()[..queries.len()];
@@ -47,8 +47,8 @@ pub(crate) fn get_many<K: Key, V: Value>(
     Ok(values)
 }
 
-/// Writes the values of queries to as many elements. Device memory from the last call is used again
-/// if there were as many.
+/// Writes the values of queries to `spare`, which is as long as `queries`. Device memory of the
+/// last call is reused if it has the same size.
 fn write_answers<K: Key, V: Value>(
     table: &dyn ReadTable<K::Word, V::Word>,
     stream: &Stream,
@@ -69,8 +69,8 @@ fn write_answers<K: Key, V: Value>(
     answers.write_to(stream, spare)
 }
 
-/// Runs `work` with chunks of the queries and the memory for their answers, on all cores of a CPU
-/// if that is what answers; elsewhere with all of them.
+/// Runs `work` on chunks of the queries and of the memory for their answers. On a CPU the chunks
+/// run on all cores; on a GPU one chunk has all queries.
 pub(crate) fn for_each_chunk<K: Sync, A: Send>(
     device: &Device,
     queries: &[K],
@@ -95,7 +95,7 @@ pub(crate) fn get_many_into<K: Key, V: Value>(
     answers: &mut Answers<V>,
 ) -> Result<()> {
     crate::error::same_length(("the queries", queries.len()), ("the answers", answers.len()))?;
-    // SAFETY: there are as many answers as queries, and the caller has them exclusively.
+    // SAFETY: there are as many answers as queries, and the caller borrows the answers mutably.
     unsafe { table.find(stream, queries.words(), (Some(answers.values.words()), &answers.found)) }
 }
 
@@ -115,13 +115,13 @@ pub(crate) fn contains_many<K: Key, V: words::ValueWord>(
     };
     let mut flags = vec![false; queries.len()];
     advise_huge_pages(&raw mut *flags);
-    // SAFETY: a byte for each flag, to which only 0 and 1 are written.
+    // SAFETY: a flag is one byte, and only 0 and 1 are written to the bytes.
     let bytes = unsafe { std::slice::from_raw_parts_mut(flags.as_mut_ptr().cast::<u8>(), flags.len()) };
     contains_on_host(table, stream, queries, &mut [], bytes)?;
     Ok(flags)
 }
 
-/// Queues the lookup whether each of `queries` is in the table.
+/// Queues a lookup that tells whether each of `queries` is in the table.
 pub(crate) fn contains_many_on<K: Key, V: words::ValueWord>(
     table: &dyn ReadTable<K::Word, V>,
     stream: &Stream,
@@ -132,7 +132,7 @@ pub(crate) fn contains_many_on<K: Key, V: words::ValueWord>(
     Ok(found)
 }
 
-/// Queues the lookup whether each of `queries` is in the table, into bits.
+/// Queues a lookup that tells whether each of `queries` is in the table, and writes the found-bits.
 pub(crate) fn contains_many_into<K: Key, V: words::ValueWord>(
     table: &dyn ReadTable<K::Word, V>,
     stream: &Stream,
@@ -143,6 +143,6 @@ pub(crate) fn contains_many_into<K: Key, V: words::ValueWord>(
         ("the queries, in words of 32,", queries.len().div_ceil(32)),
         ("the found-words", found.len()),
     )?;
-    // SAFETY: there are enough found-words, and the caller has them exclusively.
+    // SAFETY: there are enough found-words, and the caller borrows the words mutably.
     unsafe { table.find(stream, queries.words(), (None, found)) }
 }

@@ -18,8 +18,8 @@ pub struct Map<K, V, D>(PhantomData<(K, V, D)>);
 /// A map in the memory of a device, for arrays of keys and queries. [`PageMap`](crate::PageMap),
 /// [`CuckooMap`](crate::CuckooMap), [`TwoLevelMap`](crate::TwoLevelMap),
 /// [`SortedMap`](crate::SortedMap), [`LinearMap`](crate::LinearMap) and
-/// [`ExtendibleMap`](crate::ExtendibleMap) are names for maps of one design `D`; what each does is
-/// described there.
+/// [`ExtendibleMap`](crate::ExtendibleMap) are names for maps of one design `D`, which each of them
+/// describes.
 ///
 /// Functions can be generic over the design:
 ///
@@ -136,16 +136,16 @@ impl<K: Key, V: Value, D: Changes> Inserts for Map<K, V, D> {
     fn remove(table: &mut Self::Table, stream: &Stream, keys: &Buffer<K>, answers: &mut Answers<V>) -> Result<usize> {
         let Answers { values, found, .. } = &*answers.words_mut();
         let outputs = Some((Some(values), found));
-        // SAFETY: there are as many answers as keys, and the caller has them exclusively.
+        // SAFETY: there are as many answers as keys, and the caller borrows the answers mutably.
         let removed = unsafe { D::remove::<K::Word, V::Word>(table, stream, keys.words(), outputs) };
         removed.map(|keys| keys as usize)
     }
 }
 
-/// All pairs, on the device.
+/// Methods that write all pairs on the device.
 impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
     /// Writes all pairs to buffers of keys and values, in the order of [`Table::iter`]. May wait
-    /// until they are written.
+    /// until the pairs are written.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
@@ -163,11 +163,11 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
         Ok((keys, values))
     }
 
-    /// Writes all pairs to `keys` and `values`, in the order of [`Table::iter`]. May wait until
-    /// they are written.
+    /// Writes all pairs to `keys` and `values`, in the order of [`Table::iter`]. May wait until the
+    /// pairs are written.
     ///
     /// # Errors
-    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless both have
+    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless both buffers have
     /// [`Table::len`] elements, [`Error::OutOfMemory`](crate::Error::OutOfMemory),
     /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
     pub fn pairs_into(&self, stream: &Stream, keys: &mut BufferSlice<K>, values: &mut BufferSlice<V>) -> Result<()> {
@@ -175,7 +175,8 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
     }
 }
 
-/// Writes the pairs of a map to the front of arrays that are as long; returns how many there are.
+/// Writes the pairs of a map to the front of arrays that are as long as the map; returns the count
+/// of pairs.
 fn write<K: Key, V: Value>(
     table: &dyn ReadTable<K::Word, V::Word>,
     stream: &Stream,
@@ -185,6 +186,6 @@ fn write<K: Key, V: Value>(
     let length = table.len() as usize;
     same_length(("the map", length), ("the keys", keys.len()))?;
     same_length(("the map", length), ("the values", values.len()))?;
-    // SAFETY: both have an element for each key.
+    // SAFETY: both arrays have an element for each key.
     unsafe { table.write(stream, keys.words(), Some(values.words())) }
 }

@@ -1,14 +1,14 @@
-//! Lookups in a map whose answers go to memory of the host.
+//! Lookups in a map whose answers go to host memory.
 
 use super::design::Design;
 use super::host_lookup::{self, HostAnswers};
 use crate::{BulkMap, Key, Result, Stream, Value};
 
-/// Looks queries up, in chunks where that is faster, and otherwise on `stream`. Returns how many
-/// were found, if they are counted.
+/// Looks queries up: in chunks where that is faster, and otherwise on `stream`. Returns the count
+/// of queries that were found, if they are counted.
 ///
-/// It takes the map and not its table, which knows only the words of values: words of values of
-/// another type may be no values of this type.
+/// The argument is the map and not its table, because the table knows only the words of its values,
+/// which may be invalid as values of `V`.
 ///
 /// ```compile_fail,E0308
 /// use warpnest::low_level::{HostAnswers, get_on_host};

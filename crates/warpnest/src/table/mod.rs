@@ -1,15 +1,16 @@
 //! The code that all tables share: maps and sets of any design, their configuration, input, lookups
 //! and answers, set operations, and files.
 //!
-//! Read `raw` first, what every table does, and `design`, by which generic code names one. `config`
-//! with `settings` and `input` lead to `built`. `handle` has the [`Table`](handle::Table) that
-//! users hold, of a [`Kind`](kind::Kind): [`map`] and [`set`] are two, and `crate::layered` has the
-//! others. `lookup` asks them, `host_lookup` and `map_on_host` with answers on the host;
-//! `changing`, `combining` and `retaining` change them; `set_operations` and `file` are the rest.
+//! Read `raw` first, which has the operations of every table, and `design`, the traits of designs.
+//! `built` builds tables from `config`, `settings` and `input`. `handle` has the
+//! [`Table`](handle::Table) that users hold, which is generic over its [`Kind`](kind::Kind).
+//! [`map`] and [`set`] are two kinds; the others are in `crate::layered`. `lookup` runs lookups,
+//! and `host_lookup` and `map_on_host` send the answers to the host. `changing`, `combining` and
+//! `retaining` change tables.
 //!
-//! Some designs alone use `slots` (cuckoo tables), `combine_found` (tables that cannot combine in
-//! place), `id_table` (tables under a compacting table or a multimap), `stages`, the times of a
-//! build, and `probes`. `refs` lends tables to kernels.
+//! Only some designs use `slots` (cuckoo tables), `combine_found` (tables that cannot combine in
+//! place), `id_table` (tables under a compacting table or a multimap), `stages` (the times of a
+//! build) and `probes`. `refs` passes tables to kernels.
 
 mod built;
 mod changing;

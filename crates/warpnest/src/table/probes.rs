@@ -1,4 +1,4 @@
-//! [`ProbeLengths`]: what lookups of present keys take.
+//! [`ProbeLengths`]: the counts of slots that lookups of present keys read.
 
 /// The counts of slots that lookups of the keys of a table read.
 #[derive(Clone, Debug, PartialEq)]
@@ -8,14 +8,14 @@ pub struct ProbeLengths {
     pub mean: f64,
     /// The largest count of slots that a lookup of a present key reads.
     pub longest: u64,
-    /// The count of keys by probes: lookups of `histogram[n]` keys read n slots. In a linear table
-    /// the last entry counts all keys that need that many or more. A key in the cell beside the
-    /// slots is not counted.
+    /// The counts of keys: `histogram[n]` is the count of keys whose lookup reads `n` slots. In a
+    /// linear table the last entry counts all keys whose lookup reads at least that many slots. A
+    /// key in the cell beside the slots is not counted.
     pub histogram: Vec<u64>,
 }
 
 impl ProbeLengths {
-    /// Returns the lengths where `found[n]` keys are found with probe `n`, counted from 0.
+    /// Returns the lengths if `found[n]` keys are found by probe `n`, where the first probe is 0.
     pub(crate) fn of_probes(found: &[u64]) -> Self {
         let histogram: Vec<u64> = std::iter::once(0).chain(found.iter().copied()).collect();
         let (keys, probes) = (found.iter().sum::<u64>(), (1..).zip(found).map(|(n, keys)| n * keys).sum::<u64>());

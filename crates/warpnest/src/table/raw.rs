@@ -1,5 +1,5 @@
-//! What every table does, for the maps and sets that have one. The trait is seen in bounds, but
-//! other crates cannot name it.
+//! The traits of every table, on which maps and sets rely. They appear in public bounds, but other
+//! crates cannot name them.
 
 use super::file::{Incoming, Parts};
 use crate::runtime::stream::Uses;
@@ -7,12 +7,12 @@ use crate::{Buffer, Device, Result, Stream};
 use gpu_kernels::types::{KeyWord, ValueWord};
 use std::fmt::Debug;
 
-/// Where answers are written: a value for each key, if they are wanted, and a found-word for every
-/// 32 keys.
+/// The buffers to which a lookup writes answers: a value for each key, if values are wanted, and a
+/// found-word for every 32 keys.
 pub(crate) type Outputs<'b, V> = (Option<&'b Buffer<V>>, &'b Buffer<u32>);
 
-/// What is read of a table of keys `K` and values `V`, whatever its type. In a set, whose payload
-/// is nothing, values are of the type that stands for them in kernels, and there are none.
+/// The operations that read a table of keys `K` and values `V`, whatever the table's type. A set
+/// has no values; its `V` is the type that stands for the missing values in kernels.
 pub trait ReadTable<K: KeyWord, V: ValueWord>: Debug + Sync {
     /// Returns the device that the table is on.
     fn device(&self) -> &Device;
@@ -20,11 +20,11 @@ pub trait ReadTable<K: KeyWord, V: ValueWord>: Debug + Sync {
     /// Returns the count of keys.
     fn len(&self) -> u64;
 
-    /// Returns the bytes that the table takes on the device, without what builds and batches work
-    /// in.
+    /// Returns the bytes that the table takes on the device, without the scratch of builds and
+    /// batches.
     fn memory_bytes(&self) -> u64;
 
-    /// Fails if the table cannot be looked up in, since a change of it failed partway.
+    /// Fails if an earlier change of the table failed partway, so that lookups are not possible.
     fn check_usable(&self) -> Result<()> {
         Ok(())
     }
@@ -32,31 +32,29 @@ pub trait ReadTable<K: KeyWord, V: ValueWord>: Debug + Sync {
     /// Queues a lookup, with or without values.
     ///
     /// # Safety
-    /// There are as many values, if any, as queries, and a found-word for every 32 of them. Nothing
-    /// else uses the outputs.
+    /// There are as many values as queries, if values are wanted, and a found-word for every 32
+    /// queries. Nothing else uses the outputs.
     unsafe fn find(&self, stream: &Stream, queries: &Buffer<K>, outputs: Outputs<'_, V>) -> Result<()>;
 
-    /// Writes all keys to the front of `keys`, and all values to the front of `values`; returns how
-    /// many there are. That is the count of keys, unless a promise of unique keys was broken, or
-    /// whoever made the table's file gave a wrong count: then it may be more, and the others are
-    /// left out.
+    /// Writes all keys to the front of `keys`, and all values to the front of `values`; returns the
+    /// count of keys. It exceeds the table's length only if a promise of unique keys was broken, or
+    /// if the table's file has a wrong count. Then the excess keys are left out.
     ///
     /// # Safety
-    /// `keys` has an element for each key, and `values` is as long. There are values unless this is
-    /// the table of a set.
+    /// `keys` has an element for each key, and `values` is as long. A set has no `values`.
     unsafe fn write(&self, stream: &Stream, keys: &Buffer<K>, values: Option<&Buffer<V>>) -> Result<u64>;
 }
 
-/// A table that a file can have.
+/// A table that can be stored in a file.
 pub trait StoredTable: Sized {
-    /// Takes another handle of the device that the table is on.
+    /// Replaces the table's handle of its device by another handle of the same device.
     fn set_device(&mut self, device: &Device);
 
-    /// Takes the table apart for its file.
+    /// Adds the table's parts to `parts`, which are written to a file.
     fn parts<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()>;
 
-    /// Puts a table together from a file, which anybody may have written. So whatever the table's
-    /// kernels rely on is checked, and each length before memory is taken.
+    /// Makes a table of the parts of a file, which may be untrusted. So everything that kernels
+    /// rely on is checked, and each length before memory is allocated.
     fn from_parts(incoming: &mut Incoming<'_>) -> Result<Self>;
 }
 
@@ -65,16 +63,16 @@ pub trait RawTable<K: KeyWord, V: ValueWord>: ReadTable<K, V> + StoredTable {
     /// The table as an argument of a kernel.
     type Ref: Copy;
 
-    /// Returns the argument for a launch, which reads the table.
+    /// Returns the kernel argument for a launch that reads the table.
     fn lend<'b>(&'b self, uses: &Uses<'b>) -> Self::Ref;
 
-    /// Copies the table on the same device, without what builds and batches work in.
+    /// Copies the table on the same device, without the scratch of builds and batches.
     fn try_clone(&self, stream: &Stream) -> Result<Self>;
 
-    /// Gives back the memory that the table does not need; may move it to a smaller one.
+    /// Frees the memory that the table does not need; may move the table to a smaller allocation.
     fn shrink_to_fit(&mut self) -> Result<()>;
 
-    /// Gives back the memory that the table does not use. Its layout and its report stay.
+    /// Frees the memory that the table does not use. The table's layout and report stay.
     fn trim(&mut self) -> Result<()> {
         self.shrink_to_fit()
     }

@@ -1,4 +1,4 @@
-//! Tables as arguments of kernels of your own.
+//! Tables as arguments of the user's own kernels.
 
 use super::handle::Table;
 use super::kind::{KeyWordOf, OfDesign};
@@ -9,27 +9,27 @@ use crate::runtime::stream::Uses;
 /// A table that a kernel can take as an argument, to read it: every map, set, multimap and
 /// compacting table. The trait is sealed.
 pub trait HasRef: Sealed {
-    /// The type of the argument: one of [`kernels::refs`](gpu_kernels::refs), of the words of the
-    /// keys and values.
+    /// The type of the argument, from [`kernels::refs`](gpu_kernels::refs), for the word types of
+    /// the keys and values.
     type Ref: Copy;
 
-    /// Returns the argument for a launch, which only reads the table.
+    /// Returns the kernel argument for a launch that only reads the table.
     #[doc(hidden)]
     fn lend<'b>(&'b self, uses: &Uses<'b>) -> Self::Ref;
 }
 
 impl<'b> Uses<'b> {
-    /// Returns a table as the kernel's argument, by which its threads look keys up.
+    /// Returns a table as an argument of the kernel, so that its threads can look keys up.
     ///
-    /// The kernel only reads: by the argument it changes neither keys nor values, and no thread of
-    /// it may do so in another way. (A [`LinearMap`](crate::LinearMap) that it is to change is lent
-    /// by [`Uses::table_mut`].) The launch waits for changes of the table on other streams, and
-    /// later changes wait for the kernel, so it sees one state of the table. Lookups, and other
-    /// kernels that read the table, may run at the same time.
+    /// The kernel only reads the table: the argument allows no change of keys or values, and no
+    /// thread may change them in another way. (For a [`LinearMap`](crate::LinearMap) that the
+    /// kernel changes, use [`Uses::table_mut`].) The launch waits for earlier changes of the table
+    /// on other streams, and later changes wait for the kernel, so it sees one state of the table.
+    /// Lookups, and other kernels that read the table, may run at the same time.
     ///
-    /// If the table is on another device, or a change of it failed partway, the launch returns the
-    /// error. The table is borrowed until the kernel is queued, so it can neither be dropped nor
-    /// changed in the closure:
+    /// If the table is on another device, or a change of it failed partway, the launch returns that
+    /// error. The table is borrowed until the kernel is queued, so the closure can neither drop nor
+    /// change the table:
     ///
     /// ```compile_fail,E0505
     /// # use warpnest::low_level::kernels::primitives::iota::{Iota, IotaParams};

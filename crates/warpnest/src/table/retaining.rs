@@ -1,10 +1,10 @@
-//! The elements that a mask keeps, and those that it does not.
+//! Selects the elements that a mask keeps, or the elements that it drops.
 
 use crate::primitives::{Scratch, check_items, compact, invert};
 use crate::{Buffer, Device, Result, Stream};
 use gpu_kernels::types::Scalar;
 
-/// Returns the elements whose bit in `keep` is 1, in their order; waits.
+/// Returns the elements whose bit in `keep` is 1, in their order; waits for their count.
 ///
 /// # Errors
 /// As for [`compact`].
@@ -21,7 +21,7 @@ pub(crate) fn kept<T: Scalar>(
     Ok(kept)
 }
 
-/// Returns the elements whose bit in `keep` is 0, in their order; waits.
+/// Returns the elements whose bit in `keep` is 0, in their order; waits for their count.
 ///
 /// # Errors
 /// As for [`compact`].

@@ -1,4 +1,4 @@
-//! [`BulkSet`]: a set of any design that has sets. What it can do that maps do, too, is in
+//! [`BulkSet`]: a set of any design that has sets. The operations that sets share with maps are in
 //! [`handle`](super::handle) and [`changing`](super::changing).
 
 use super::config::Config;
@@ -21,7 +21,7 @@ pub struct Set<K, D>(PhantomData<(K, D)>);
 
 /// A set in the memory of a device, for arrays of keys and queries: a table without values.
 /// [`PageSet`](crate::PageSet) and [`CuckooSet`](crate::CuckooSet) are names for sets of one design
-/// `D`; what each does is described there.
+/// `D`, which each of them describes.
 #[doc(alias("HashSet"))]
 pub type BulkSet<K, D> = Table<Set<K, D>>;
 
@@ -87,9 +87,9 @@ impl<K: Key, D: Changes + Sets> Erases for Set<K, D> {
     }
 }
 
-/// Sets: of designs that have them.
+/// Builds of sets, for designs that have sets.
 impl<D: Design> Config<D> {
-    /// Builds a set of the different keys among `keys`; returns when it is built.
+    /// Builds a set of the distinct keys among `keys`; returns when the build is complete.
     ///
     /// # Errors
     /// As for [`Config::build`].
@@ -104,7 +104,7 @@ impl<D: Design> Config<D> {
         Ok(BulkSet::of(D::build(self.clone(), device.default_stream(), device, input)?))
     }
 
-    /// Makes an empty set, to be filled by [`BulkSet::insert_many`].
+    /// Makes an empty set, which [`BulkSet::insert_many`] can fill.
     ///
     /// # Errors
     /// As for [`Config::create`].
@@ -118,7 +118,7 @@ impl<D: Design> Config<D> {
     /// Returns the bytes that a set of `keys` keys takes on the device.
     ///
     /// # Errors
-    /// As for [`Config::build_set`], as far as they follow from the configuration and the count.
+    /// The errors of [`Config::build_set`] that depend on the configuration and the count alone.
     pub fn set_memory_bytes<K: Key>(&self, keys: usize) -> Result<usize>
     where
         D: Sets,
@@ -139,10 +139,10 @@ impl<D: Design> Config<D> {
     }
 }
 
-/// Sets: builds, keys and changes, which have no values.
+/// Builds, keys and changes of sets, which have no values.
 impl<K: Key, D: Sets> BulkSet<K, D> {
-    /// Builds a set of the different keys among `keys` with the default configuration;
-    /// [`Config::build_set`] takes another.
+    /// Builds a set of the distinct keys among `keys` with the default configuration;
+    /// [`Config::build_set`] takes another configuration.
     ///
     /// # Errors
     /// As for [`Config::build_set`].
@@ -150,9 +150,9 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
         Config::<D>::default().build_set(device, keys)
     }
 
-    /// Builds a set of the different keys of an iterator with the default configuration.
+    /// Builds a set of the distinct keys of an iterator with the default configuration.
     ///
-    /// It stands for `collect`, which cannot know on which device to build:
+    /// It replaces `collect`, which cannot know on which device to build:
     ///
     /// ```
     /// use warpnest::{Device, PageSet};
@@ -168,7 +168,8 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
         Self::build(device, &keys.into_iter().collect::<Vec<K>>())
     }
 
-    /// Makes an empty set with the default configuration; [`Config::create_set`] takes another.
+    /// Makes an empty set with the default configuration; [`Config::create_set`] takes another
+    /// configuration.
     ///
     /// ```
     /// use warpnest::{Device, PageSet};
@@ -189,8 +190,8 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
         Config::<D>::default().create_set(device)
     }
 
-    /// Rebuilds the set from other keys, as [`BulkMap::rebuild`](crate::BulkMap::rebuild) does a
-    /// map; returns when it is built.
+    /// Rebuilds the set from other keys, as [`BulkMap::rebuild`](crate::BulkMap::rebuild) does for
+    /// a map; returns when the build is complete.
     ///
     /// # Errors
     /// As for [`BulkMap::rebuild`](crate::BulkMap::rebuild).
@@ -208,7 +209,7 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
         Set::<K, D>::keys(&self.table)
     }
 
-    /// Writes all keys to a buffer, in no particular order; returns when they are written.
+    /// Writes all keys to a buffer, in no particular order; returns when the keys are written.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
@@ -219,10 +220,10 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
         if written < keys.len() { keys.duplicate_front(stream, self.device(), written) } else { Ok(keys) }
     }
 
-    /// Writes all keys, in no particular order, to `keys`; returns when they are written.
+    /// Writes all keys, in no particular order, to `keys`; returns when the keys are written.
     ///
     /// # Errors
-    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless there are
+    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless `keys` has
     /// [`Table::len`] elements, [`Error::OutOfMemory`](crate::Error::OutOfMemory),
     /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
     pub fn keys_into(&self, stream: &Stream, keys: &mut BufferSlice<K>) -> Result<()> {
@@ -243,8 +244,8 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
         Ok(new as usize)
     }
 
-    /// Removes keys; returns which of them were there. Of several equal keys one was, and the
-    /// others are no longer there.
+    /// Removes keys; returns for each key whether it was in the set. If a key is repeated, only one
+    /// of the copies gets `true`.
     ///
     /// # Errors
     /// As for [`Table::remove_many`].
@@ -259,8 +260,8 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
         Ok((0..keys.len()).map(|i| bit(&words, i)).collect())
     }
 
-    /// Does [`BulkSet::remove_many`] from a buffer; waits until it is known how many keys were
-    /// there. Bit `i % 32` of word `i / 32` of the result answers key `i`.
+    /// Does [`BulkSet::remove_many`] from a buffer; waits for the count of removed keys. Bit
+    /// `i % 32` of word `i / 32` of the result tells whether key `i` was in the set.
     ///
     /// # Errors
     /// As for [`Table::remove_many_on`].
@@ -273,11 +274,11 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
         Ok(found)
     }
 
-    /// Does [`BulkSet::remove_many_on`] into existing words. Returns how many keys were there.
+    /// Does [`BulkSet::remove_many_on`] into existing words. Returns how many keys were in the set.
     ///
     /// # Errors
     /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless `found` has a word
-    /// for each 32 keys: nothing was done; and as for [`Table::remove_many_on`].
+    /// for each 32 keys (then nothing was done), and the errors of [`Table::remove_many_on`].
     pub fn remove_many_into(&mut self, stream: &Stream, keys: &Buffer<K>, found: &mut BufferSlice<u32>) -> Result<usize>
     where
         D: Changes,
@@ -285,13 +286,14 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
         same_length(("the keys, in words of 32,", keys.len().div_ceil(32)), ("the found-words", found.len()))?;
         check_keys(self.device(), stream, keys)?;
         found.check_argument("the buffer of found-words", self.device())?;
-        // SAFETY: there is a found-word for every 32 keys, and the caller has them exclusively.
+        // SAFETY: there is a found-word for every 32 keys, and the caller borrows the words
+        // mutably.
         let removed =
             unsafe { D::remove::<K::Word, Nothing>(&mut self.table, stream, keys.words(), Some((None, found))) };
         removed.map(|keys| keys as usize)
     }
 
-    /// Inserts one key; returns whether it was new. It is for a change of a few keys.
+    /// Inserts one key; returns whether it was new. Meant for changes of a few keys.
     ///
     /// # Errors
     /// As for [`BulkSet::insert_many`].
@@ -302,7 +304,7 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
         Ok(self.insert_many(&[key])? == 1)
     }
 
-    /// Removes one key; returns whether it was there. It is for a change of a few keys.
+    /// Removes one key; returns whether it was in the set. Meant for changes of a few keys.
     ///
     /// # Errors
     /// As for [`Table::erase_many`].
@@ -314,13 +316,14 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
     }
 }
 
-/// Writes the keys of a set to the front of an array that is as long; returns how many there are.
+/// Writes the keys of a set to the front of an array that is as long as the set; returns the count
+/// of keys.
 fn write<K: Key>(
     table: &dyn ReadTable<K::Word, WordOf<Nothing>>,
     stream: &Stream,
     keys: &mut BufferSlice<K>,
 ) -> Result<u64> {
     same_length(("the set", table.len() as usize), ("the keys", keys.len()))?;
-    // SAFETY: there is an element for each key, and a set has no values.
+    // SAFETY: the array has an element for each key, and a set has no values.
     unsafe { table.write(stream, keys.words(), None) }
 }

@@ -1,6 +1,6 @@
-//! Union, intersection and difference of sets of any kind. The keys of one set are written out and
-//! looked up in the other one, and those that belong to the result are compacted. These keys are
-//! all different, so the result is built without looking for repeats.
+//! Union, intersection and difference of two sets. The keys of one set are written to a buffer and
+//! looked up in the other set, and the keys that belong to the result are compacted. These keys are
+//! all distinct, so the build of the result does not search for repeats.
 
 use super::design::Sets;
 use super::input::{Input, Known};
@@ -12,33 +12,33 @@ type Set<K, D> = BulkSet<K, D>;
 
 /// Union, intersection and difference.
 impl<K: Key, D: Sets> BulkSet<K, D> {
-    /// Returns the keys that are in this set, in the other one, or in both, as a set with the
-    /// configuration of this one. Waits until it is built.
+    /// Returns the keys that are in this set, in `other`, or in both, as a set with the
+    /// configuration of this set. Waits until the result is built.
     ///
-    /// Writes out both sets, looks up the keys of the smaller one in the larger one, and builds a
-    /// set without looking for repeats. Takes memory for the keys of both, and for the keys of the
-    /// smaller one again, besides what the build takes.
+    /// Looks up the keys of the smaller set in the larger set, and builds a set without searching
+    /// for repeats. Besides the memory of the build, it takes memory for the keys of both sets, and
+    /// for the smaller set's keys again.
     ///
     /// # Errors
-    /// As for [`Config::build_set`](crate::Config::build_set), of as many keys as the union
-    /// has; [`Error::WrongDevice`](crate::Error::WrongDevice) if the sets are on different devices.
+    /// As for [`Config::build_set`](crate::Config::build_set)of the union's keys;
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice) if the sets are on different devices.
     #[doc(alias("merge"))]
     pub fn union(&self, other: &Self) -> Result<Self> {
         let stream = check(self, other)?;
         let (larger, smaller) = by_length(self, other);
         let keys = Buffer::<K::Word>::uninitialized(self.device(), larger.len() + smaller.len())?;
-        // SAFETY: there are elements for the keys of both.
+        // SAFETY: the buffer has an element for each key of both sets.
         let written = unsafe { larger.table.write(stream, &keys, None)? }.min(larger.table.len());
         let added = select(smaller, stream, larger, false, &keys, written)?;
         with_keys(self, stream, &keys, written + added)
     }
 
-    /// Returns the keys that are in both sets, as a set with the configuration of this one; waits
-    /// until it is built.
+    /// Returns the keys that are in both sets, as a set with the configuration of this set. Waits
+    /// until the result is built.
     ///
-    /// Writes out the smaller set, looks up its keys in the larger one, and builds a set without
-    /// looking for repeats. Takes memory for the keys of the smaller one twice, besides what the
-    /// build takes.
+    /// Looks up the keys of the smaller set in the larger set, and builds a set without searching
+    /// for repeats. Besides the memory of the build, it takes memory for the smaller set's keys
+    /// twice.
     ///
     /// # Errors
     /// As for [`BulkSet::union`].
@@ -49,11 +49,11 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
         selected(smaller, stream, larger, true, self)
     }
 
-    /// Returns the keys of this set that are not in the other one, as a set with the configuration
-    /// of this one. Waits until it is built.
+    /// Returns the keys of this set that are not in `other`, as a set with the configuration of
+    /// this set. Waits until the result is built.
     ///
-    /// Writes out this set, looks up its keys in the other one, and builds a set without looking
-    /// for repeats. Takes memory for the keys of this set twice, besides what the build takes.
+    /// Looks up the keys of this set in `other`, and builds a set without searching for repeats.
+    /// Besides the memory of the build, it takes memory for the keys of this set twice.
     ///
     /// # Errors
     /// As for [`BulkSet::union`].
@@ -64,19 +64,19 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
     }
 }
 
-/// Returns the stream of the first set, if the other one is on its device.
+/// Returns the stream of the first set; fails if the other set is on another device.
 fn check<'s, K: Key, D: Sets>(one: &'s Set<K, D>, other: &Set<K, D>) -> Result<&'s Stream> {
     crate::runtime::engine::same_device("the other set", other.device().engine(), one.device().engine())?;
     Ok(one.device().default_stream())
 }
 
-/// Returns the set with more keys, and the other one.
+/// Returns the set with more keys, and then the other set.
 fn by_length<'s, K: Key, D: Sets>(one: &'s Set<K, D>, other: &'s Set<K, D>) -> (&'s Set<K, D>, &'s Set<K, D>) {
     if one.len() < other.len() { (other, one) } else { (one, other) }
 }
 
-/// Returns a set with the configuration of `like`, of the first `count` of `keys`, which are
-/// different.
+/// Returns a set with the configuration of `like` that contains the first `count` keys of `keys`,
+/// which are distinct.
 fn with_keys<K: Key, D: Sets>(
     like: &Set<K, D>,
     stream: &Stream,
@@ -88,8 +88,8 @@ fn with_keys<K: Key, D: Sets>(
     Ok(BulkSet::of(D::build(config, stream, like.device(), input)?))
 }
 
-/// Returns a set with the configuration of `like`: the keys of `set` that `other` has (`present`),
-/// or those that it does not have.
+/// Returns a set with the configuration of `like`. It contains the keys of `set` that are in
+/// `other` if `present`, else the keys that are not.
 fn selected<K: Key, D: Sets>(
     set: &Set<K, D>,
     stream: &Stream,
@@ -102,9 +102,9 @@ fn selected<K: Key, D: Sets>(
     with_keys(like, stream, &keys, selected)
 }
 
-/// Writes the keys of `set` that `other` has (`present`), or those that it does not have, to
-/// `output`. They begin at element `first`, where there is capacity for all keys of `set`. Returns
-/// the count of keys written.
+/// Writes keys of `set` to `output`, starting at element `first`. These are the keys that are in
+/// `other` if `present`, else the keys that are not. `output` has capacity for all keys of `set`
+/// there. Returns the count of keys written.
 fn select<K: Key, D: Sets>(
     set: &Set<K, D>,
     stream: &Stream,
@@ -118,7 +118,7 @@ fn select<K: Key, D: Sets>(
     }
     let device = set.device();
     let keys = Buffer::<K::Word>::uninitialized(device, set.len())?;
-    // SAFETY: there is an element for each key.
+    // SAFETY: the buffer has an element for each key.
     let items = unsafe { set.table.write(stream, &keys, None)? }.min(keys.len() as u64);
     let found = Buffer::<u32>::uninitialized(device, keys.len().div_ceil(32))?;
     // SAFETY: there is a found-word for each 32 keys, and a set has no values.

@@ -1,15 +1,15 @@
-//! The pairs of slots and a cell, as the cuckoo table and the two-level table have them.
+//! Writes the pairs of a table that has slots and a cell: a cuckoo table or a two-level table.
 
 use crate::{Buffer, Device, Result, Stream};
 use gpu_kernels::cuckoo::{Unpack, UnpackParams};
 use gpu_kernels::types::{KeyWord, Payload, WordOf};
 
-/// Writes the pairs of slots and a cell to buffers, as
+/// Writes the pairs of the slots and of the cell to buffers, as
 /// [`ReadTable::write`](super::raw::ReadTable::write) does.
 ///
 /// # Safety
-/// The words have as many slots as the plan says, the header is theirs, and `keys` and `values` are
-/// as [`ReadTable::write`](super::raw::ReadTable::write) has them.
+/// `words` has as many slots as the plan says, and `header` belongs to the same table. `keys` and
+/// `values` meet the conditions of [`ReadTable::write`](super::raw::ReadTable::write).
 pub(crate) unsafe fn write_slots<K: KeyWord, V: Payload>(
     (stream, device): (&Stream, &Device),
     (words, header): (&Buffer<u64>, &Buffer<u64>),
@@ -28,7 +28,8 @@ pub(crate) unsafe fn write_slots<K: KeyWord, V: Payload>(
             count: batch.write(&count),
             plan,
         };
-        // SAFETY: the caller guarantees slots and outputs; the plan has their capacity.
+        // SAFETY: the caller guarantees the slots and the outputs; the plan has the outputs'
+        // capacity.
         unsafe { batch.launch(&unpack, plan.slots + 1) }
     })?;
     count.download_at(stream, 0)

@@ -3,7 +3,7 @@
 use crate::runtime::stream::Batch;
 use crate::{Event, Result};
 
-/// The events between the stages of an attempt, if they are wanted.
+/// The events at the ends of the stages of an attempt, if times are wanted.
 pub(crate) struct StageClock {
     wanted: bool,
     events: Vec<Event>,
@@ -14,7 +14,7 @@ impl StageClock {
         Self { wanted, events: Vec::new() }
     }
 
-    /// Records the end of a stage, and the beginning of the next one.
+    /// Records the event that ends a stage and begins the next stage.
     pub(crate) fn lap(&mut self, batch: &Batch<'_>) -> Result<()> {
         if self.wanted {
             self.events.push(batch.record()?);
@@ -22,7 +22,8 @@ impl StageClock {
         Ok(())
     }
 
-    /// Returns the milliseconds between the first `STAGES` + 1 events, if they were wanted.
+    /// Returns the milliseconds between consecutive events, from the first `STAGES` + 1 events, if
+    /// times are wanted.
     pub(crate) fn durations<const STAGES: usize>(&self) -> Result<Option<[f64; STAGES]>> {
         if !self.wanted {
             return Ok(None);

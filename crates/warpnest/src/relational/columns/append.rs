@@ -1,22 +1,24 @@
-//! Appending the indices of some rows of a table.
+//! Appends the indices of selected rows of a table to a buffer.
 
 use crate::split::or_null;
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::relational::rows::{AppendRows, AppendRowsParams};
 
-/// Which rows of a table are appended.
+/// The rows of a table whose indices are appended.
 #[derive(Clone, Copy)]
 pub(in crate::relational) enum Chosen<'b> {
-    /// The rows with one of these outcomes, of which there is a word for each row.
+    /// The rows whose outcome's bit is in the mask (the second field). The buffer has the outcome
+    /// of each row.
     Outcomes(&'b Buffer<u32>, u32),
-    /// Of so many rows those whose bit is set.
+    /// The rows whose bit is set. The second field is the count of rows.
     Valid(&'b Buffer<u32>, u64),
-    /// Of so many rows those whose bit is clear.
+    /// The rows whose bit is clear. The second field is the count of rows.
     Null(&'b Buffer<u32>, u64),
 }
 
-/// Queues appending the chosen rows, in any order, beginning at the offset that the header has, as
-/// far as there is capacity. Beside them `NO_ROW` is written to the others, if there are some.
+/// Queues appending the indices of the chosen rows to `rows_out`, in any order, as far as there is
+/// capacity. They start at the offset in the header. If `others_out` is given, `NO_ROW` is written
+/// there for each row.
 pub(in crate::relational) fn append(
     stream: &Stream,
     chosen: Chosen<'_>,
@@ -38,8 +40,8 @@ pub(in crate::relational) fn append(
             next: batch.write(header),
             plan,
         };
-        // SAFETY: there is an outcome for each row, or a bit, both outputs have the capacity, and
-        // the others may be null.
+        // SAFETY: there is an outcome or a bit for each row, both outputs have the capacity, and
+        // the kernel allows `others_out` to be null.
         unsafe { batch.launch(&append, plan.rows) }
     })
 }

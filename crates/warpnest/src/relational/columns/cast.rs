@@ -1,4 +1,4 @@
-//! Words as ones of another size or type.
+//! Converts words to words of another size or type.
 
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::table::combine::{CastNumbers, CastParams};
@@ -6,7 +6,7 @@ use gpu_kernels::types::Scalar;
 
 pub(in crate::relational) use gpu_kernels::table::combine::Cast;
 
-/// Queues writing the words of `from` to `to`, which has as many; returns that.
+/// Queues writing the words of `from`, converted, to `to`, which has as many words; returns `to`.
 pub(in crate::relational) fn cast_words<A: Scalar, B: Scalar>(
     stream: &Stream,
     from: &Buffer<A>,
@@ -17,7 +17,7 @@ pub(in crate::relational) fn cast_words<A: Scalar, B: Scalar>(
     let plan = CastParams { items: from.len() as u64, cast: kind as u32, padding: 0 };
     stream.batch(|batch| {
         let cast = CastNumbers { from: batch.read(from), to: batch.write(&to), plan };
-        // SAFETY: both buffers have as many words.
+        // SAFETY: both buffers have the same count of words.
         unsafe { batch.launch(&cast, plan.items) }
     })?;
     Ok(to)

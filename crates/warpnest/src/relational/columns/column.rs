@@ -1,4 +1,4 @@
-//! Columns: slices of the host or buffers of a device.
+//! Columns: slices in host memory, or buffers on a device.
 
 use crate::runtime::lent::Lent;
 use crate::types::Plain;
@@ -6,20 +6,20 @@ use crate::{Buffer, BufferView, Device, Result, Value};
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A column: a slice of the host, which is copied to the device if that is a GPU, or a buffer or a
-/// part of one. [`IntoColumn`] says what is taken as one.
+/// A column: a slice in host memory, which is copied to the device if that is a GPU, or a buffer or
+/// part of a buffer. [`IntoColumn`] lists the types that can be passed as a column.
 #[derive(Clone, Copy, Debug)]
 pub struct Column<'q, T>(pub(crate) Source<'q, T>);
 
-/// Where a column is.
+/// The memory in which a column is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Source<'q, T> {
     Slice(&'q [T]),
     Buffer(&'q Buffer<T>),
 }
 
-/// What is taken where a [`Column`] is asked for: `slice`, `&vec`, `&array`, `&buffer` and `&view`,
-/// and with the feature `arrow` the values of an Arrow array.
+/// A type that can be passed as a [`Column`]: `slice`, `&vec`, `&array`, `&buffer` and `&view`.
+/// With the feature `arrow`, an Arrow array can be passed, too.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a column of `{T}`",
     note = "pass a slice, `&vec`, `&array` or `&buffer` of `{T}`; numbers of other types are converted by the caller"
@@ -74,9 +74,8 @@ impl<'q, T: Plain> Column<'q, T> {
         }
     }
 
-    /// Returns whose memory the elements are in, and the address of the first one: these tell
-    /// columns apart that are not empty. Addresses of two engines, or of one and the host, may be
-    /// equal.
+    /// Returns an id of the memory and the address of the first element, which together distinguish
+    /// columns that are not empty. Addresses in different memories may be equal.
     pub(in crate::relational) fn address(&self) -> [usize; 2] {
         match self.0 {
             Source::Slice(slice) => [0, slice.as_ptr().addr()],
@@ -84,7 +83,7 @@ impl<'q, T: Plain> Column<'q, T> {
         }
     }
 
-    /// Returns the elements on `device`; `what` is what errors call a buffer.
+    /// Returns the elements on `device`. `what` names the buffer in error messages.
     pub(crate) fn elements_on(&self, device: &Device, what: &'static str) -> Result<OnDevice<'q, T>> {
         match self.0 {
             Source::Slice(slice) => Ok(OnDevice::Lent(Lent::new(device, slice)?)),
@@ -109,22 +108,22 @@ impl<'q, T: Value> Column<'q, T> {
 pub(crate) enum OnDevice<'q, W> {
     Lent(Lent<'q, W>),
     Buffer(&'q Buffer<W>),
-    /// Words that were computed from the caller's words.
+    /// Words that were computed from the user's words.
     Own(Buffer<W>),
 }
 
 impl<'q, W> OnDevice<'q, W> {
-    /// Returns the same column as elements of another type.
+    /// Returns the same column with elements of another type.
     ///
     /// # Safety
-    /// Elements of the one type are values of the other, and as large.
+    /// Elements of type `W` are valid values of type `U`, and both types have the same size.
     pub(crate) unsafe fn reinterpreted<U>(self) -> OnDevice<'q, U> {
         match self {
-            // SAFETY: as the caller promises.
+            // SAFETY: the caller guarantees it.
             Self::Lent(lent) => OnDevice::Lent(unsafe { lent.reinterpreted() }),
-            // SAFETY: as the caller promises.
+            // SAFETY: the caller guarantees it.
             Self::Buffer(buffer) => OnDevice::Buffer(unsafe { buffer.as_type() }),
-            // SAFETY: as the caller promises.
+            // SAFETY: the caller guarantees it.
             Self::Own(buffer) => OnDevice::Own(unsafe { buffer.reinterpreted() }),
         }
     }

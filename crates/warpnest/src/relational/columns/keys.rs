@@ -1,4 +1,4 @@
-//! The key column, or the two of them, and the order of the keys.
+//! The key column, or two key columns, and the order of the keys.
 
 use super::column::{Column, OnDevice};
 use crate::runtime::stream::Batch;
@@ -10,18 +10,18 @@ use gpu_kernels::seam::Global;
 use gpu_kernels::types::KeyWord;
 use std::mem::offset_of;
 
-/// The columns of the keys.
+/// The one or two columns of the keys.
 pub(in crate::relational) enum KeyColumns<'q, K> {
-    /// A column.
+    /// One column.
     One(Column<'q, K>),
-    /// The columns of the lower and of the upper half of the keys' words.
+    /// Two columns: the lower halves and the upper halves of the keys' words.
     Two(Box<dyn Halves<'q> + 'q>),
 }
 
-/// Two columns of the halves of keys.
+/// Two columns, which are the halves of keys.
 pub(in crate::relational) trait Halves<'q>: Send + Sync {
     fn rows(&self) -> [usize; 2];
-    /// Returns the halves on `device`, the lower one first.
+    /// Returns the halves on `device`, first the lower halves.
     fn on_device(&self, device: &Device) -> Result<[OnDevice<'q, u32>; 2]>;
 }
 
@@ -36,7 +36,7 @@ where
 
     fn on_device(&self, device: &Device) -> Result<[OnDevice<'q, u32>; 2]> {
         let halves = [self.0.on_device(device)?, self.1.on_device(device)?];
-        // Which half of a pair comes first in memory is the compiler's choice.
+        // The compiler decides which half of a pair comes first in memory.
         let [first, second] = halves;
         Ok(if offset_of!((A, B), 0) == 0 { [first, second] } else { [second, first] })
     }
@@ -49,7 +49,7 @@ pub(in crate::relational) enum KeysOnDevice<'q, W> {
 }
 
 impl<'q, K: Key> KeyColumns<'q, K> {
-    /// Returns the count of rows, if there are as many in both columns.
+    /// Returns the count of rows; fails unless both columns have the same count.
     pub(crate) fn rows(&self) -> Result<usize> {
         match self {
             Self::One(column) => Ok(column.rows()),
@@ -70,10 +70,10 @@ impl<'q, K: Key> KeyColumns<'q, K> {
 }
 
 impl<W: KeyWord> KeysOnDevice<'_, W> {
-    /// Queues encoding the keys to `output`, by words that have the keys' order.
+    /// Queues encoding the keys to `output`, as words that have the keys' order.
     ///
     /// # Safety
-    /// `output` is an array of the batch, to write, with as many elements.
+    /// `output` is an array of the batch, for writing, and has `items` elements.
     pub(crate) unsafe fn encode<'b>(
         &'b self,
         batch: &Batch<'b>,
@@ -82,9 +82,10 @@ impl<W: KeyWord> KeysOnDevice<'_, W> {
         output: Global<W>,
     ) -> Result<()> {
         match self {
-            // SAFETY: there are that many keys, and the caller vouches for the output.
+            // SAFETY: there are `items` keys, and the caller guarantees the output.
             Self::One(keys) => unsafe { recode(batch, (order, Recoding::Encode), items, batch.read(keys), output) },
-            // SAFETY: there are that many halves, and the caller vouches for the output.
+            // SAFETY: there are `items` lower and upper halves, and the caller guarantees the
+            // output.
             Self::Two([lower, upper]) => unsafe {
                 join(batch, order, items, [batch.read(lower), batch.read(upper)], output)
             },
@@ -92,10 +93,10 @@ impl<W: KeyWord> KeysOnDevice<'_, W> {
     }
 }
 
-/// Queues joining two columns of words to one, and encoding it.
+/// Queues joining two columns of 32-bit words to one column, and encoding it.
 ///
 /// # Safety
-/// All arrays are of the batch, the last one to write, with that many elements.
+/// All arrays are from the batch, `output` for writing, and have `items` elements.
 pub(in crate::relational) unsafe fn join<W: KeyWord>(
     batch: &Batch<'_>,
     order: KeyOrder,
@@ -104,13 +105,13 @@ pub(in crate::relational) unsafe fn join<W: KeyWord>(
     output: Global<W>,
 ) -> Result<()> {
     let plan = EncodeParams { items, flip_before: order.flip, flip_after: 0, rotate: order.rotate, padding: 0 };
-    // SAFETY: the kernel's documentation allows null keys.
+    // SAFETY: the kernel's documentation allows `keys` to be null.
     let keys = unsafe { Global::null() };
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller guarantees the arrays.
     unsafe { batch.launch(&EncodeKeys { keys, lower, upper, output, plan }, items) }
 }
 
-/// Whether keys become words that have the keys' order, or such words become keys again.
+/// The direction of a conversion between keys and words that have the keys' order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::relational) enum Recoding {
     Encode,
@@ -120,7 +121,7 @@ pub(in crate::relational) enum Recoding {
 /// Queues encoding or decoding keys.
 ///
 /// # Safety
-/// Both arrays are of the batch, the second to write, with that many elements.
+/// Both arrays are from the batch, `output` for writing, and have `items` elements.
 pub(in crate::relational) unsafe fn recode<W: KeyWord>(
     batch: &Batch<'_>,
     (order, how): (KeyOrder, Recoding),
@@ -130,14 +131,14 @@ pub(in crate::relational) unsafe fn recode<W: KeyWord>(
 ) -> Result<()> {
     let (flip_before, flip_after) = if how == Recoding::Encode { (order.flip, 0) } else { (0, order.flip) };
     let plan = EncodeParams { items, flip_before, flip_after, rotate: order.rotate, padding: 0 };
-    // SAFETY: the kernel's documentation allows no halves.
+    // SAFETY: the kernel's documentation allows the halves to be null.
     let null = unsafe { Global::null() };
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller guarantees the arrays.
     unsafe { batch.launch(&EncodeKeys { keys, lower: null, upper: null, output, plan }, items) }
 }
 
-/// Returns the buffer of keys as such.
+/// Returns a buffer of key words as a buffer of keys.
 pub(in crate::relational) fn typed<K: Key>(words: Buffer<K::Word>) -> Buffer<K> {
-    // SAFETY: the words come from keys of the type, and are as large.
+    // SAFETY: the words come from keys of type `K`, and have the same size.
     unsafe { words.reinterpreted() }
 }

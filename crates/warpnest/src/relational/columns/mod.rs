@@ -1,6 +1,6 @@
-//! Columns as group-by, joins and different keys take them: on the host or a device ([`column`]),
-//! as [`words`] of either size, as [`keys`], which may be two columns. [`cast`] and [`append`] make
-//! new ones.
+//! Columns as the inputs of group-by, joins and distinct keys. They are on the host or a device
+//! ([`column`]), and have [`words`] of either size. One or two are the [`keys`]. [`cast`] and
+//! [`append`] make new columns.
 
 mod append;
 mod cast;

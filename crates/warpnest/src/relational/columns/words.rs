@@ -1,4 +1,4 @@
-//! Words of 32 or 64 bits, whose type only their size tells.
+//! Words of 32 or 64 bits, of which only the size is known.
 
 use super::column::OnDevice;
 use crate::runtime::stream::Batch;
@@ -28,7 +28,8 @@ impl Words {
         }
     }
 
-    /// Makes them `length` words with unspecified contents. Allocates memory only if there is less.
+    /// Sets the count of words to `length`, with unspecified contents. Allocates memory only if
+    /// there is too little.
     pub(crate) fn resize(&mut self, device: &Device, length: usize) -> Result<()> {
         match self {
             Self::Narrow(words) => words.fit_at_least(device, length).map(|()| words.set_length(length)),
@@ -36,7 +37,7 @@ impl Words {
         }
     }
 
-    /// Returns the words, and leaves none in their place, as [`Buffer::take`] does.
+    /// Returns the words, and leaves an empty buffer in their place, as [`Buffer::take`] does.
     pub(crate) fn take(&mut self) -> Self {
         match self {
             Self::Narrow(words) => Self::Narrow(words.take()),
@@ -44,16 +45,16 @@ impl Words {
         }
     }
 
-    /// Returns the same words, whose type is told by their size.
+    /// Returns the same words, with the variant of their size.
     pub(crate) fn of<W: ValueWord>(words: Buffer<W>) -> Self {
         // SAFETY: the branch is chosen by the word's size, so each word is cast to itself.
         unsafe { if W::BITS == 32 { Self::Narrow(words.reinterpreted()) } else { Self::Wide(words.reinterpreted()) } }
     }
 
-    /// Returns the words as ones of a type of their size.
+    /// Returns the words as a buffer of type `W`.
     ///
     /// # Panics
-    /// If their size is another one.
+    /// If `W` has another size than the words.
     pub(crate) fn into_buffer<W: Scalar>(self) -> Buffer<W> {
         // SAFETY: as in `of`.
         unsafe {
@@ -73,7 +74,7 @@ impl Words {
         })
     }
 
-    /// Returns the words for a batch to write, whatever their size.
+    /// Returns the words as an array for a batch to write, whatever their size.
     pub(crate) fn write<'b>(&'b self, batch: &Batch<'b>) -> Global<u64> {
         match self {
             Self::Narrow(words) => batch.write(words).cast(),

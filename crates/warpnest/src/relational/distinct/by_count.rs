@@ -1,4 +1,4 @@
-//! Keys by the count of their rows.
+//! Keys sorted by the count of their rows.
 
 use super::query::Unique;
 use crate::primitives::Scratch;
@@ -9,8 +9,8 @@ use crate::types::KeyOrder;
 use crate::{Buffer, Device, Key, Result, Stream};
 use gpu_kernels::types::KeyWord;
 
-/// Returns the different keys of a column and the count of rows of each, in two columns: the most
-/// frequent keys first, and of as frequent ones the smaller ones.
+/// Returns the distinct keys of a column and the count of rows of each, in two columns. The most
+/// frequent keys come first, and equally frequent keys are in ascending order.
 ///
 /// ```
 /// use warpnest::{relational::value_counts, Device};
@@ -21,10 +21,10 @@ use gpu_kernels::types::KeyWord;
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 ///
-/// The order is by rows and keys alone: it is the same in every run. (In pandas and polars keys
-/// that are as frequent have no order of their own.) Keys are compared as for
-/// [`Order::ByKey`](super::super::Order::ByKey). Takes what [`Unique`] takes, and two sorts of the
-/// different keys. Without the order, [`Unique::counts`] takes less.
+/// The order is the same in every run. (In pandas and polars, equally frequent keys have no defined
+/// order.) Keys are compared as in [`Order::ByKey`](super::super::Order::ByKey). It takes as much
+/// as [`Unique`], and two sorts of the distinct keys. Without the order, [`Unique::counts`] is
+/// cheaper.
 ///
 /// # Errors
 /// As for [`Unique::run_on`].
@@ -46,7 +46,7 @@ pub fn value_counts_on<K: Key>(
 }
 
 /// Returns the `k` most frequent keys of a column and the count of rows of each, or all keys if
-/// there are fewer: the first ones of [`value_counts`].
+/// there are fewer. These are the first `k` keys of [`value_counts`].
 ///
 /// ```
 /// use warpnest::{relational::top_k, Device};
@@ -56,8 +56,8 @@ pub fn value_counts_on<K: Key>(
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 ///
-/// If several keys are as frequent as the last one, the smaller ones are taken. It takes as long as
-/// [`value_counts`].
+/// If several keys are as frequent as the last returned key, the smaller keys are returned. It
+/// takes as long as [`value_counts`].
 ///
 /// # Errors
 /// As for [`Unique::run_on`].
@@ -85,8 +85,8 @@ pub fn top_k_on<K: Key>(
     Ok((by_count.keys, by_count.counts))
 }
 
-/// Returns the most frequent key of a column. If several keys are as frequent, all of them, in
-/// ascending order; none of a column without rows.
+/// Returns the most frequent key of a column. If several keys are equally frequent, returns all of
+/// them in ascending order. Returns no key for a column without rows.
 ///
 /// ```
 /// use warpnest::{relational::mode, Device};
@@ -97,8 +97,8 @@ pub fn top_k_on<K: Key>(
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 ///
-/// That is what `mode` of pandas returns; polars gives the same keys in any order. It takes as long
-/// as [`value_counts`].
+/// The function `mode` of pandas returns the same; polars returns the same keys in any order. It
+/// takes as long as [`value_counts`].
 ///
 /// # Errors
 /// As for [`Unique::run_on`].
@@ -120,22 +120,22 @@ pub fn mode_on<K: Key>(stream: &Stream, scratch: &mut Scratch, keys: &Buffer<K>)
     Ok(by_count.keys)
 }
 
-/// The different keys, the most frequent ones first, and the count of rows of each.
+/// The distinct keys, starting with the most frequent, and the count of rows of each.
 struct ByCount<K> {
     keys: Buffer<K>,
     counts: Buffer<u32>,
 }
 
-/// The change of counts by which their order becomes the reverse.
+/// The encoding of counts that reverses their order.
 const DESCENDING: KeyOrder = KeyOrder { flip: u32::MAX as u64, rotate: 0 };
 
 impl<K: Key> ByCount<K> {
-    /// Counts the rows of each key and sorts the keys: the most frequent ones first, of as frequent
-    /// ones the smaller ones.
+    /// Counts the rows of each key and sorts the keys: the most frequent keys come first, and
+    /// equally frequent keys are in ascending order.
     fn new(stream: &Stream, scratch: &mut Scratch, keys: &Buffer<K>) -> Result<Self> {
         let found = Unique::of(keys).counts().run_on(stream, scratch)?;
         let (keys, counts) = (found.keys.into_words(), vec![Words::Narrow(found.counts)]);
-        // The sorts are stable.
+        // The sorts are stable, so equally frequent keys stay in order.
         let by_key = encoded(stream, scratch.device(), K::ORDER, &keys)?;
         let (_, keys, counts) = permuted(stream, scratch, by_key, keys, counts)?;
         let counts: Buffer<u32> = counts_of(counts, scratch.device())?;
@@ -144,8 +144,8 @@ impl<K: Key> ByCount<K> {
         Ok(Self { keys: typed(keys), counts: counts_of(counts, scratch.device())? })
     }
 
-    /// Returns the count of keys that are as frequent as the first one, which come before the
-    /// others.
+    /// Returns the count of keys that are as frequent as the first key. These keys come before the
+    /// other keys.
     fn most_frequent(&self, stream: &Stream) -> Result<usize> {
         if self.counts.is_empty() {
             return Ok(0);
@@ -164,7 +164,7 @@ impl<K: Key> ByCount<K> {
     }
 }
 
-/// Returns the only column.
+/// Returns the only column of `columns`.
 fn counts_of(columns: Vec<Words>, device: &Device) -> Result<Buffer<u32>> {
     match columns.into_iter().next() {
         Some(counts) => Ok(counts.into_buffer()),
@@ -172,12 +172,12 @@ fn counts_of(columns: Vec<Words>, device: &Device) -> Result<Buffer<u32>> {
     }
 }
 
-/// Returns words whose order is the one wanted.
+/// Returns words whose ascending order is the given order of `words`.
 fn encoded<W: KeyWord>(stream: &Stream, device: &Device, order: KeyOrder, words: &Buffer<W>) -> Result<Buffer<W>> {
     let encoded = Buffer::uninitialized(device, words.len())?;
     stream.batch(|batch| {
         let (from, to) = (batch.read(words), batch.write(&encoded));
-        // SAFETY: both have as many words.
+        // SAFETY: both buffers have the same count of words.
         unsafe { recode(batch, (order, Recoding::Encode), words.len() as u64, from, to) }
     })?;
     Ok(encoded)

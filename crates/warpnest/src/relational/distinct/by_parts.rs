@@ -1,5 +1,6 @@
-//! Dictionary encoding of rows that are divided into parts by the hashes of their keys, on the
-//! cores of a CPU: the dictionary of a part stays in a core's nearer cache.
+//! Dictionary encoding on the cores of a CPU, for many distinct keys. The rows are divided into
+//! parts by the hashes of their keys, so that a part's dictionary fits into a core's private
+//! caches.
 
 use super::parts::Encoded;
 use crate::primitives::Scratch;
@@ -10,22 +11,22 @@ use gpu_kernels::relational::distinct::{
 };
 use gpu_kernels::seam::Global;
 
-/// The rows of a part, on average, as a power of two.
+/// The base-2 logarithm of the average count of rows of a part.
 const PART_BITS: u32 = 12;
-/// The count of parts as a power of two: enough to share out among cores, and so few that a core
-/// has a line of each in its nearest cache.
+/// The bounds of the base-2 logarithm of the count of parts. There are enough parts for all cores,
+/// but so few that a core's first-level cache has a line of each.
 const MIN_BITS: u32 = 4;
 const MAX_BITS: u32 = 11;
 
-/// The fewest rows of a chunk, and the most chunks for each core: a core that wakes up late then
-/// takes fewer than another one.
+/// The fewest rows of a chunk, and the most chunks per core. With several chunks per core, a core
+/// that wakes up late can process fewer.
 const MIN_CHUNK_ROWS: u64 = 1 << 13;
 const CHUNKS_A_CORE: u64 = 4;
 
-/// The most words of memory for each row, unless one core alone needs more.
+/// The most words of scratch for each row, unless a single core needs more.
 const WORDS_A_ROW: u64 = 8;
 
-/// Encodes the rows `keys` on `cores` cores; returns the count of different keys. These are
+/// Encodes the rows `keys` on `cores` cores; returns the count of distinct keys. The keys are
 /// `in_order` of appearance, or else in any order.
 ///
 /// # Errors
@@ -61,11 +62,11 @@ pub(super) fn by_parts<K: Key>(
     };
     let (again, part_starts) = (lent(&of_chunks)?, lent(&of_parts)?);
     let progress = lent(&[0; PROGRESS_WORDS as usize])?;
-    // A key that many rows have makes one part large. Fewer cores then take parts.
+    // A key with many rows makes its part large. Then the memory is enough for fewer cores.
     let blocks = (WORDS_A_ROW * rows / encoding.block_words()).clamp(1, cores.max(1) as u64);
     let memory = scratch.lend::<u32>((blocks * encoding.block_words()) as usize)?;
     let in_parts = scratch.lend::<K>(keys.len())?;
-    // What is put in order needs ids.
+    // Ids are needed to put keys in order.
     let mut lend = |is_needed: bool| is_needed.then(|| scratch.lend::<u32>(keys.len())).transpose();
     let (own_ids, ids_in_parts) = (lend(in_order && ids.is_none())?, lend(in_order || ids.is_some())?);
     let (ordered, any_counts) = (lend(in_order)?, lend(in_order && counts.is_some())?);
@@ -75,7 +76,7 @@ pub(super) fn by_parts<K: Key>(
         let (in_parts, progress) = (batch.write(in_parts.words()), batch.write(&progress));
         let counts_of_parts = any_counts.as_ref().or(counts);
         let words = [ids, ids_in_parts.as_ref(), ordered.as_ref(), counts_of_parts, counts];
-        // SAFETY: the kernels' documentation allows no ids, keys and counts.
+        // SAFETY: the kernels' documentation allows null for ids, keys and counts.
         let ([ids, ids_in_parts, ordered, counts_of_parts, counts], no_keys) =
             unsafe { (words.map(|words| batch.write_or_null(words)), Global::null()) };
         let divide = DivideKeys::<K::Word> { keys, starts: batch.write(&begins), keys_out: in_parts, plan };
@@ -90,8 +91,8 @@ pub(super) fn by_parts<K: Key>(
             progress,
             plan: encoding,
         };
-        // SAFETY: all arrays are as long as the rows. In each part a chunk's rows begin where the
-        // rows of the chunks before it end, and there is memory for each block.
+        // SAFETY: all arrays have an element for each row. In each part, the rows of a chunk begin
+        // where the rows of the previous chunks end. There is memory for each block.
         unsafe {
             batch.launch_blocks(&divide, chunks)?;
             batch.launch_blocks(&encode, blocks)?;
@@ -99,7 +100,7 @@ pub(super) fn by_parts<K: Key>(
         if !ids.is_null() {
             let starts = batch.write(&again);
             let gather = GatherIds::<K::Word> { keys, starts, in_parts: ids_in_parts, ids, plan };
-            // SAFETY: as above, and the parts are encoded.
+            // SAFETY: as above, and the rows of the parts have been encoded.
             unsafe { batch.launch_blocks(&gather, chunks)? };
         }
         if in_order {
@@ -126,8 +127,8 @@ pub(super) fn by_parts<K: Key>(
     Ok(length as usize)
 }
 
-/// Returns where the rows of each chunk begin in each of `parts` parts, by their counts, and where
-/// the parts begin. The last start is the count of all rows.
+/// Returns the offset of each chunk's rows in each of `parts` parts, and the offsets of the parts.
+/// The last offset is the count of all rows.
 fn starts(counts: &[u32], parts: usize) -> (Vec<u32>, Vec<u32>) {
     let (mut of_chunks, mut of_parts, mut before) = (counts.to_vec(), Vec::with_capacity(parts + 1), 0);
     for part in 0..parts {

@@ -1,4 +1,4 @@
-//! Who computes the different keys: cores by dictionaries, or a group-by and a map.
+//! Chooses how distinct keys are computed: by dictionaries on a CPU, or by a group-by and a map.
 
 use super::on_cores::{encoding_cores, on_cores};
 use super::on_device::on_device;
@@ -6,7 +6,7 @@ use super::parts::{Parts, Wanted};
 use crate::primitives::Scratch;
 use crate::{Buffer, Key, Result, Stream};
 
-/// Returns the different keys, and what else is wanted, in this memory.
+/// Returns the distinct keys and the other wanted parts, in the given memory.
 ///
 /// # Errors
 /// As for [`Unique::run_on`](super::super::Unique::run_on).

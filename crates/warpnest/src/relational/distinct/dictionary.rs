@@ -1,6 +1,6 @@
-//! Dictionary encoding on the cores of a CPU: each core encodes a chunk of the rows by a dictionary
-//! of its own, and the keys of the other chunks are then added to the first chunk's dictionary.
-//! Where keys are many, rows are divided by their keys before.
+//! Dictionary encoding on the cores of a CPU. Each core encodes a chunk of the rows with a
+//! dictionary of its own, and then all keys are added to the first chunk's dictionary. If there are
+//! many keys, `by_parts` divides the rows by their keys.
 
 use super::by_parts::by_parts;
 use super::parts::Encoded;
@@ -13,24 +13,25 @@ use gpu_kernels::types::{KeyWord, Scalar};
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-/// The fewest rows of a chunk, and the most chunks for each core: a core that wakes up late then
-/// takes fewer than another one.
+/// The fewest rows of a chunk, and the most chunks per core. With several chunks per core, a core
+/// that wakes up late can process fewer.
 const MIN_CHUNK_ROWS: u64 = 1 << 15;
 const CHUNKS_A_CORE: u64 = 4;
-/// The fewest rows for more than one chunk: fewer are encoded when another core has woken up.
+/// The fewest rows for more than one chunk. Fewer rows are encoded before another core has woken
+/// up.
 const MIN_SHARED_ROWS: u64 = 1 << 17;
-/// The fewest rows that are divided if keys are many.
+/// The fewest rows that are divided if there are many keys.
 const MIN_DIVIDED_ROWS: u64 = 1 << 15;
-/// The rows for each one in a sample, and the most rows of it.
+/// The sample has one of this many rows, and at most `MAX_SAMPLE` rows.
 const SAMPLED_ONE_IN: usize = 64;
 const MAX_SAMPLE: usize = 1 << 13;
-/// The bits for each row of a sample, each for a range of hashes.
+/// The bits for each row of a sample. Each bit stands for a range of hashes.
 const BITS_A_ROW: usize = 16;
-/// The share of rows whose key comes once in a sample above which a dictionary of all keys leaves
-/// the nearer caches: the share with about 6,000 keys in the largest sample.
+/// If more of a sample's rows have a key that occurs once, a dictionary of all keys does not fit
+/// into a core's private caches. This share corresponds to about 6,000 keys in the largest sample.
 const SELDOM: f64 = 0.25;
 
-/// Encodes the rows `keys` on `cores` cores; returns the count of different keys. These are
+/// Encodes the rows `keys` on `cores` cores; returns the count of distinct keys. The keys are
 /// `in_order` of appearance, or else in any order.
 ///
 /// # Errors
@@ -50,7 +51,8 @@ pub(super) fn encode<K: Key>(
     let chunks = (rows / MIN_CHUNK_ROWS).clamp(1, most_chunks);
     if rows >= MIN_DIVIDED_ROWS {
         let sample = keys.words().with_elements(stream, |keys| Sample::of(keys, hash, &mut random))?;
-        // One core merges the keys of all chunks. Meanwhile all cores could have divided rows.
+        // One core merges the keys of all chunks. If that takes too long, dividing the rows on all
+        // cores is faster.
         let merged = sample.keys() * (chunks - 1) as f64 * cores as f64;
         if sample.once_share() > SELDOM || merged > rows as f64 {
             return by_parts(stream, scratch, keys, encoded, (cores, in_order), hash);
@@ -62,12 +64,13 @@ pub(super) fn encode<K: Key>(
 /// A sample of rows.
 struct Sample {
     rows: u32,
-    /// The count of rows whose key comes once in the sample.
+    /// The count of rows whose key occurs once in the sample.
     once: u32,
 }
 
 impl Sample {
-    /// Takes a sample of one row of many. Keys are told apart by bits of their hashes.
+    /// Samples one of every `one_in` rows. Keys are distinguished only by some bits of their
+    /// hashes.
     fn of<W: KeyWord>(keys: &[W], hash: Hash, random: &mut impl Rng) -> Self {
         let one_in = SAMPLED_ONE_IN.max(keys.len().div_ceil(MAX_SAMPLE));
         let bits = (keys.len() / one_in * BITS_A_ROW).next_power_of_two().max(64);
@@ -85,22 +88,23 @@ impl Sample {
         sample
     }
 
-    /// Returns the share of rows whose key comes once in the sample.
+    /// Returns the share of rows whose key occurs once in the sample.
     ///
-    /// As large a share of the other rows have a key that is not in the sample (Good 1953, *The
-    /// population frequencies of species and the estimation of population parameters*).
+    /// Of the rows outside the sample, the same share has a key that is not in the sample (Good
+    /// 1953, *The population frequencies of species and the estimation of population parameters*).
     fn once_share(&self) -> f64 {
         self.once as f64 / self.rows.max(1) as f64
     }
 
-    /// Returns the count of different keys of all rows, if all come as often: a key comes once with
-    /// a share of e^-(rows / keys).
+    /// Returns the estimated count of distinct keys, if all are equally frequent. Then the share of
+    /// rows whose key occurs once is e^-(rows / keys).
     fn keys(&self) -> f64 {
         self.rows as f64 / -self.once_share().ln()
     }
 }
 
-/// Encodes chunks of the rows by a dictionary each; ids are in the order of appearance.
+/// Encodes each chunk of the rows with its own dictionary. Ids are in the order of first
+/// appearance.
 fn by_chunks<K: Key>(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -118,24 +122,24 @@ fn by_chunks<K: Key>(
     let numbers = (chunks > 1 && ids.is_some()).then(|| scratch.lend::<u32>(rows as usize)).transpose()?;
     stream.batch(|batch| {
         let (keys_out, slots, state) = (batch.write(keys_out.words()), batch.write(&slots), batch.write(&state));
-        // SAFETY: the kernels' documentation allows no counts, no ids and no numbers.
+        // SAFETY: the kernels' documentation allows null for `counts`, `ids` and `numbers`.
         let [counts, ids, numbers] = [counts, ids, numbers.as_ref()].map(|words| unsafe { batch.write_or_null(words) });
         let encode = Encode::<K::Word> { keys: batch.read(keys.words()), ids, keys_out, counts, slots, state, plan };
-        // SAFETY: all arrays are as long as the rows, the slots are as many as the plan says, and
-        // there are words for each chunk.
+        // SAFETY: all arrays have an element for each row, there are as many slots as the plan
+        // says, and there is state for each chunk.
         unsafe { batch.launch_blocks(&encode, chunks)? };
         if chunks == 1 {
             return Ok(());
         }
         let merge = MergeChunks::<K::Word> { keys_out, counts, numbers, slots, state, chunks, plan };
-        // SAFETY: as above, and the chunks are encoded.
+        // SAFETY: as above, and the chunks have been encoded.
         unsafe { batch.launch_blocks(&merge, 1)? };
         if numbers.is_null() {
             return Ok(());
         }
         let translate = Translate { ids, numbers, plan: TranslateParams { rows, chunk_rows } };
-        // SAFETY: the ids for the keys of a chunk begin at its first row, and the chunk's own ids
-        // are below the count of its keys.
+        // SAFETY: the ids of a chunk's keys begin at the index of its first row, and the chunk's
+        // own ids are less than the count of its keys.
         unsafe { batch.launch_blocks(&translate, (rows - chunk_rows).div_ceil(TRANSLATED)) }
     })?;
     let length = state.download_at(stream, 0)?;

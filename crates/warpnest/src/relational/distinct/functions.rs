@@ -1,4 +1,4 @@
-//! The different keys of a column by one call, and the rows whose keys are in another column.
+//! Functions for the distinct keys of a column, and for the rows whose keys are in another column.
 
 use super::query::Unique;
 use crate::page::{PageConfig, PageSet, PageTable};
@@ -10,7 +10,7 @@ use crate::table::raw::ReadTable;
 use crate::{Buffer, BufferSlice, Device, Key, Result, Stream};
 use gpu_kernels::types::Nothing;
 
-/// Returns the different keys of a column, in no particular order.
+/// Returns the distinct keys of a column, in no particular order.
 ///
 /// ```
 /// use warpnest::{relational::unique, Device};
@@ -21,8 +21,8 @@ use gpu_kernels::types::Nothing;
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 ///
-/// The query [`Unique`] gives them in the order of their first rows or of the keys, and with the id
-/// of each row's key, counts and first rows.
+/// The query [`Unique`] can also return them in the order of their first rows or in ascending
+/// order, with the id of each row's key, counts and first rows.
 ///
 /// # Errors
 /// As for [`Unique::run_on`].
@@ -39,8 +39,8 @@ pub fn unique_on<K: Key>(stream: &Stream, scratch: &mut Scratch, keys: &Buffer<K
     Ok(Unique::of(keys).run_on(stream, scratch)?.keys)
 }
 
-/// Returns the id of each row's key, and the different keys. Ids count the keys from 0 in the order
-/// in which they appear.
+/// Returns the id of each row's key, and the distinct keys. Ids start at 0, in the order of first
+/// appearance.
 ///
 /// ```
 /// use warpnest::{relational::factorize, Device};
@@ -51,7 +51,7 @@ pub fn unique_on<K: Key>(stream: &Stream, scratch: &mut Scratch, keys: &Buffer<K
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 ///
-/// The same rows have the same ids in every run. Where that does not matter, [`Unique::ids`] is
+/// The same rows have the same ids in every run. If this does not matter, [`Unique::ids`] is
 /// faster. [`RowIds`](crate::relational::RowIds) keeps the ids over many batches.
 ///
 /// # Errors
@@ -62,8 +62,8 @@ pub fn factorize<K: Key>(device: &Device, keys: &[K]) -> Result<(Vec<u32>, Vec<K
     Ok((found.ids, found.keys))
 }
 
-/// Returns the result of [`factorize`] on the device, computed on `stream`. To use the memory of an
-/// earlier result again, take [`Unique::run_into`].
+/// Returns the result of [`factorize`] on the device, computed on `stream`. To reuse the memory of
+/// an earlier result, use [`Unique::run_into`].
 ///
 /// # Errors
 /// As for [`Unique::run_on`].
@@ -87,8 +87,8 @@ pub fn factorize_on<K: Key>(
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 ///
-/// It builds a [`PageSet`] of the other column. Where that is asked more than once, build the set
-/// and keep it.
+/// It builds a [`PageSet`] of `among`. To test against the same keys more than once, build the set
+/// yourself and keep it.
 ///
 /// # Errors
 /// As for [`Config::build`](crate::Config::build).
@@ -97,8 +97,8 @@ pub fn isin<K: Key>(device: &Device, keys: &[K], among: &[K]) -> Result<Vec<bool
     PageSet::build(device, among)?.contains_many(keys)
 }
 
-/// Returns the result of [`isin`] on the device, computed on `stream`: key `i` has bit `i % 32` of
-/// word `i / 32`, and bits past the last key are 0.
+/// Returns the result of [`isin`] on the device, computed on `stream`: bit `i % 32` of word
+/// `i / 32` answers key `i`. Bits past the last key are 0.
 ///
 /// # Errors
 /// As for [`Config::build`](crate::Config::build), and
@@ -114,12 +114,12 @@ pub fn isin_on<K: Key>(
     Ok(found)
 }
 
-/// Writes the result of [`isin_on`] to existing words. With the scratch of an earlier call no
-/// memory is allocated if there is enough.
+/// Writes the result of [`isin_on`] to existing words. If the scratch is large enough from an
+/// earlier call, no memory is allocated.
 ///
 /// # Errors
 /// As for [`isin_on`], and [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless
-/// there is a word for each 32 keys.
+/// `found` has a word for each 32 keys.
 pub fn isin_into<K: Key>(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -130,12 +130,12 @@ pub fn isin_into<K: Key>(
     let words = keys.len().div_ceil(32);
     crate::error::same_length(("the keys, in words of 32,", words), ("the found-words", found.len()))?;
     keys.check_device("the buffer of keys", scratch.device())?;
-    // SAFETY: there are enough found-words, and the caller has them exclusively.
+    // SAFETY: there are enough found-words, and the caller borrows the words mutably.
     with_set(stream, scratch, among, |set| unsafe { set.find(stream, keys.words(), (None, found)) })
 }
 
-/// Writes the result of [`isin`] to the program's memory: a bit for each key and a byte for each
-/// key, where they are not empty.
+/// Writes the result of [`isin`] to host memory: a bit for each key to `bits`, and a byte for each
+/// key to `flags`. An empty slice is not written.
 #[doc(hidden)]
 pub fn isin_on_host<K: Key>(
     stream: &Stream,
@@ -148,7 +148,7 @@ pub fn isin_on_host<K: Key>(
     with_set(stream, scratch, among, |set| contains_on_host(set, stream, keys, bits, flags))
 }
 
-/// Runs work with a set of keys, whose memory is the scratch's.
+/// Runs `work` with a set of keys that is built in memory of the scratch.
 fn with_set<K: Key, R>(
     stream: &Stream,
     scratch: &mut Scratch,

@@ -1,4 +1,4 @@
-//! An id for each different key of 64 bits, over any number of batches.
+//! An id for each distinct 64-bit key, over any number of batches.
 
 use super::compute::compute;
 use super::parts::{Parts, Wanted};
@@ -7,20 +7,21 @@ use crate::relational::Order;
 use crate::table::raw::ReadTable;
 use crate::{Answers, Buffer, Device, InputError, PageMap, Result, Stream};
 
-/// The ids of the keys that have been given so far, in the order in which they appeared.
+/// The ids of all keys so far, in the order of first appearance.
 #[derive(Debug)]
 pub(super) struct KeyIds {
     ids: PageMap<u64, u32>,
-    /// The key of each id. Behind it there is memory for more.
+    /// The key of each id. The buffer has capacity for more keys.
     keys: Buffer<u64>,
-    /// The first id: 0, or 1 where 0 stands for keys that have none.
+    /// The first id. It is 1 if 0 stands for keys without an id, and otherwise 0.
     first: u32,
 }
 
 impl KeyIds {
-    /// Returns no ids yet.
+    /// Returns an instance without ids.
     ///
-    /// With `zero_is_none` ids begin with 1, since values that a lookup does not find are 0.
+    /// If `zero_is_none`, ids start at 1, because a lookup returns 0 for keys that it does not
+    /// find.
     pub(super) fn new(stream: &Stream, device: &Device, zero_is_none: bool) -> Result<Self> {
         let mut keys = Buffer::uninitialized(device, 0)?;
         if zero_is_none {
@@ -34,7 +35,7 @@ impl KeyIds {
         self.keys.len() - self.first as usize
     }
 
-    /// Returns whether all keys have ids in the map: a change that failed may have ended that.
+    /// Returns whether all keys have ids in the map, which a failed change may have ended.
     pub(super) fn is_whole(&self) -> bool {
         self.ids.len() == self.len()
     }
@@ -44,21 +45,21 @@ impl KeyIds {
         self.ids.memory_bytes() + size_of::<u64>() * self.keys.capacity()
     }
 
-    /// Looks the ids of keys up, in memory of the scratch.
+    /// Looks up the ids of keys, in memory of the scratch.
     pub(super) fn get(&self, stream: &Stream, scratch: &mut Scratch, keys: &Buffer<u64>) -> Result<Answers<u32>> {
         let (values, found) = (scratch.lend(keys.len())?, scratch.lend(keys.len().div_ceil(32))?);
-        // SAFETY: there is a value for each key, and a word for every 32 of them. Both are new.
+        // SAFETY: there is a value for each key, and a found-word for every 32 keys. Both buffers
+        // are new.
         unsafe { self.ids.table().find(stream, keys, (Some(&values), &found))? };
         Ok(Answers { values, found, numbers: None })
     }
 
-    /// Returns the ids of keys, in memory of the scratch, and gives the next ids to those that have
-    /// none.
+    /// Returns the ids of keys, in memory of the scratch. Keys without an id get the next ids.
     ///
     /// # Errors
-    /// [`InputError::TooManyPairs`], and [`Error::OutOfMemory`](crate::Error::OutOfMemory) while
-    /// there is nothing to be lost: no id has changed. After any other error
-    /// [`KeyIds::is_whole`] tells whether one has.
+    /// After [`InputError::TooManyPairs`], and after
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) before anything was changed, all ids are
+    /// unchanged. After any other error, [`KeyIds::is_whole`] tells whether they are.
     pub(super) fn get_or_insert(
         &mut self,
         stream: &Stream,
@@ -69,7 +70,7 @@ impl KeyIds {
         let missing = self.missing(stream, scratch, keys, &found)?;
         if !missing.is_empty() {
             self.insert(stream, scratch, &missing)?;
-            // SAFETY: as in `get`; both are of that lookup.
+            // SAFETY: as in `get`, which returned both buffers.
             unsafe { self.ids.table().find(stream, keys, (Some(&values), &found))? };
         }
         scratch.give_back(missing);
@@ -77,7 +78,7 @@ impl KeyIds {
         Ok(values)
     }
 
-    /// Returns the keys that were not found, of which some may be equal.
+    /// Returns the keys that were not found, which may be repeated.
     fn missing(
         &self,
         stream: &Stream,
@@ -92,7 +93,7 @@ impl KeyIds {
         Ok(missing)
     }
 
-    /// Gives ids to keys that have none.
+    /// Gives the next ids to the distinct keys of `missing`.
     fn insert(&mut self, stream: &Stream, scratch: &mut Scratch, missing: &Buffer<u64>) -> Result<()> {
         let wanted = Wanted { ids: false, counts: false, first_rows: false, order: Order::FirstSeen, seed: None };
         let memory = Parts { keys: scratch.lend(missing.len())?, ids: None, counts: None, first_rows: None };
@@ -115,7 +116,7 @@ impl KeyIds {
         Ok(())
     }
 
-    /// Returns the key of each id, in memory of the scratch: 0 for ids that no key has.
+    /// Returns the key of each id, in memory of the scratch. An id that no key has gives 0.
     pub(super) fn keys_of(&self, stream: &Stream, scratch: &mut Scratch, ids: &Buffer<u32>) -> Result<Buffer<u64>> {
         let mut keys = scratch.lend::<u64>(ids.len())?;
         gather(stream, &self.keys, ids, &mut keys)?;

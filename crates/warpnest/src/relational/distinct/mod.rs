@@ -1,9 +1,9 @@
-//! The different keys of a column, with ids, counts and first rows, and keys by their counts.
+//! The distinct keys of a column, with ids, counts and first rows, and keys sorted by their counts.
 //!
-//! A call of `functions` or a `query` says what is wanted (`parts`), and `compute` chooses who does
-//! it: `on_cores`, by the dictionaries of `dictionary` and `by_parts`, or `on_device`. Rows of
-//! several columns are `rows`, which `row_ids` numbers by the steps of `row_steps`; `key_ids` is
-//! for batches of keys.
+//! `functions` and `query` request `parts`. `compute` chooses between `on_device` and `on_cores`,
+//! which uses the dictionaries of `dictionary` and `by_parts`. `rows` are rows of several columns.
+//! `row_ids` gives them ids over many batches, by the steps of `row_steps`; `key_ids` does so for
+//! keys.
 
 mod by_count;
 mod by_parts;

@@ -1,4 +1,4 @@
-//! Different keys with ids, counts and first rows on the cores of a CPU: by dictionaries.
+//! Distinct keys with ids, counts and first rows on the cores of a CPU, by dictionaries.
 
 use super::dictionary::encode;
 use super::parts::{Encoded, Parts, Wanted};
@@ -7,18 +7,18 @@ use crate::primitives::{Scratch, check_items};
 use crate::relational::Order;
 use crate::{Buffer, Key, Result, Stream};
 
-/// Returns the count of cores, if dictionaries give what is wanted: they know no order of keys.
+/// Returns the count of cores, if dictionaries can compute what is wanted. They cannot sort keys.
 pub(super) fn encoding_cores(stream: &Stream, wanted: &Wanted) -> Option<usize> {
     stream.machine().cores().filter(|_| wanted.order != Order::ByKey)
 }
 
-/// Returns whether the ids of rows are asked for, or first rows, which follow from them.
+/// Returns whether the ids of rows are needed. They are also needed to find first rows.
 pub(super) fn needs_ids(wanted: &Wanted) -> bool {
     wanted.ids || wanted.first_rows
 }
 
-/// Encodes the rows in arrays that are as long; returns the count of keys, and the first row of
-/// each if these are wanted.
+/// Encodes the rows to arrays as long as the rows. Returns the count of keys, and the first row of
+/// each if wanted.
 pub(super) fn encoded<K: Key>(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -37,7 +37,7 @@ pub(super) fn encoded<K: Key>(
     Ok((length, firsts))
 }
 
-/// Returns the first row with each id, if ids are in the order of their first rows.
+/// Returns the first row of each id; ids must be in the order of their first rows.
 fn first_rows(ids: &[u32], length: usize) -> Vec<u32> {
     let mut firsts = Vec::with_capacity(length);
     for (row, &id) in (0u32..).zip(ids) {
@@ -48,7 +48,7 @@ fn first_rows(ids: &[u32], length: usize) -> Vec<u32> {
     firsts
 }
 
-/// Returns the different keys, and what else is wanted, in this memory.
+/// Returns the distinct keys and the other wanted parts, in the given memory.
 ///
 /// # Errors
 /// [`InputError::TooManyItems`](crate::InputError::TooManyItems) and the errors of [`encode`].

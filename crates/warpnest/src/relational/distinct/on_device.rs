@@ -1,8 +1,8 @@
-//! Different keys with ids, counts and first rows on a GPU: a group-by gives the keys, and a lookup
-//! of all rows in a map of these the ids.
+//! Distinct keys with ids, counts and first rows on a GPU. A group-by finds the keys, and a lookup
+//! of all rows in a map of these keys finds the ids.
 //!
-//! A key that only one row has need not be in the map: its row is one whose key is not found. Where
-//! most keys must be such, by the counts of rows and groups, the map is of the others alone.
+//! A key with only one row need not be in the map, because a row whose key is not found must be
+//! that row. If many keys must have only one row, the map contains only the other keys.
 
 use super::parts::{Parts, Wanted};
 use super::ranks::{Flagged, Rows, flag_repeated};
@@ -16,7 +16,7 @@ use crate::table::input::{Input, Known};
 use crate::table::raw::ReadTable;
 use crate::{Buffer, Key, Result, Stream};
 
-/// Returns the different keys, and what else is wanted, in this memory.
+/// Returns the distinct keys and the other wanted parts, in the given memory.
 ///
 /// # Errors
 /// As for [`GroupBy::run_on`] and for a [`PageMap`](crate::PageMap)'s build.
@@ -55,7 +55,7 @@ pub(super) fn on_device<K: Key>(
     Ok(Parts { keys, ids, counts, first_rows })
 }
 
-/// The groups of a column; or memory for them.
+/// The groups of a column, or memory for them.
 struct Groups<K> {
     keys: Buffer<K>,
     counts: Option<Buffer<u32>>,
@@ -76,7 +76,7 @@ impl<K> Groups<K> {
     }
 }
 
-/// The rows, and what is wanted of them.
+/// The key column of the rows, and what is wanted.
 struct Column<'c, K> {
     stream: &'c Stream,
     keys: &'c Buffer<K>,
@@ -84,7 +84,7 @@ struct Column<'c, K> {
 }
 
 impl<K: Key> Column<'_, K> {
-    /// Returns the groups of the rows, with what is wanted or needed.
+    /// Returns the groups of the rows, with the columns that are wanted or needed.
     fn grouped(&self, scratch: &mut Scratch, memory: Groups<K>) -> Result<Groups<K>> {
         let Self { stream, keys, wanted } = *self;
         let needs_counts = wanted.counts || wanted.ids && wanted.order != Order::ByKey;
@@ -123,7 +123,7 @@ impl<K: Key> Column<'_, K> {
         Ok(numbers)
     }
 
-    /// Numbers rows none of which has the key of another one: as they come.
+    /// Gives ids to rows whose keys are all distinct: the id of a row is its index.
     fn each_once(&self, mut groups: Groups<K>, ids: Option<&mut Buffer<u32>>) -> Result<Groups<K>> {
         groups.keys.copy_from(self.stream, self.keys)?;
         for numbers in [ids, groups.firsts.as_mut()].into_iter().flatten() {
@@ -148,7 +148,8 @@ impl<K: Key> Column<'_, K> {
         let Self { stream, keys, wanted } = *self;
         let by_first = wanted.order == Order::FirstSeen;
         let (rows, count) = (keys.len(), groups.len());
-        // So many keys have one row at least, since each of the others has two.
+        // At least this many keys have one row, because each of the other keys has at least two
+        // rows.
         let once = (2 * count).saturating_sub(rows);
         let is_split = wanted.order != Order::ByKey && 4 * once >= count && once != 0;
         let repeated = match &groups.counts {
@@ -196,8 +197,8 @@ impl<K: Key> Column<'_, K> {
         Ok(Repeated { flags, keys, firsts, count })
     }
 
-    /// Looks all rows up in a map of the groups, or of the repeated ones, to their first rows or
-    /// their ids. Returns which rows were found.
+    /// Looks up all rows in a map from the groups, or only from the repeated groups, to their first
+    /// rows or their ids. Returns the found-bits of the rows.
     fn looked_up(
         &self,
         scratch: &mut Scratch,
@@ -226,8 +227,8 @@ impl<K: Key> Column<'_, K> {
         let input = Input { keys: of_map.words(), values: Some(values), pairs: count as u64, known: Known::Unique };
         let map = PageTable::<K::Word, u32>::build_in(config, stream, scratch, input)?;
         let found = scratch.lend(keys.len().div_ceil(32))?;
-        // SAFETY: there is an id for each row, and a word for every 32 of them. The ids are the
-        // caller's, who has them exclusively.
+        // SAFETY: there is an id for each row, and a found-word for every 32 rows. The caller
+        // borrows the ids mutably.
         unsafe { map.find(stream, keys.words(), (Some(ids), &found))? };
         map.give_back(scratch);
         if let Some(numbers) = numbers {
@@ -236,7 +237,7 @@ impl<K: Key> Column<'_, K> {
         Ok(found)
     }
 
-    /// Returns the repeated groups, and behind them the groups of one row, in the order of the
+    /// Returns first the repeated groups, and then the groups of one row in the order of their
     /// rows.
     fn repeated_first(
         &self,
@@ -268,7 +269,7 @@ impl<K: Key> Column<'_, K> {
         Ok(Groups { keys, counts, firsts })
     }
 
-    /// Returns the groups in the order of their first rows, which are flagged.
+    /// Returns the groups in the order of their first rows, which `flags` marks.
     fn as_seen(&self, scratch: &mut Scratch, groups: Groups<K>, flags: &Flagged) -> Result<Groups<K>> {
         let (stream, length) = (self.stream, groups.len());
         let keys = scratch.lend::<K>(length)?;

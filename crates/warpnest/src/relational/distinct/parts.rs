@@ -1,4 +1,4 @@
-//! What is wanted of a column besides its different keys, and the memory that it is written to.
+//! The parts of a result besides the distinct keys, and the memory to which they are written.
 
 use crate::relational::Order;
 use crate::{Buffer, Device, Key, Result};
@@ -10,26 +10,26 @@ mod sealed {
     impl Sealed for u32 {}
 }
 
-/// The type of ids, counts or rows that may be asked for: `u32`, or `()` if they are not. The trait
-/// is sealed.
+/// The type of ids, counts or first rows: `u32` if they are requested, or `()` if they are not. The
+/// trait is sealed.
 pub trait Part: sealed::Sealed {
     /// The words on the host: a `Vec`, or `()`.
     type OnHost: Clone + Debug + PartialEq;
     /// The words on a device: a [`Buffer`], or `()`.
     type OnDevice: Debug;
 
-    /// Whether they are asked for.
+    /// Whether the part is requested.
     #[doc(hidden)]
     const IS_WANTED: bool;
 
     #[doc(hidden)]
     fn on_host(numbers: Vec<u32>) -> Self::OnHost;
 
-    /// Returns the buffer, which is there if it was asked for.
+    /// Returns the buffer, which exists if the part was requested.
     #[doc(hidden)]
     fn on_device(numbers: Option<Buffer<u32>>) -> Self::OnDevice;
 
-    /// Takes the buffer, if there is one, and leaves an empty one in its place.
+    /// Takes the buffer, if there is one, and leaves an empty buffer in its place.
     #[doc(hidden)]
     fn take(numbers: &mut Self::OnDevice) -> Option<Buffer<u32>>;
 }
@@ -66,7 +66,7 @@ impl Part for u32 {
     }
 }
 
-/// What is asked of a column.
+/// The requested parts and options of a query.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted {
     pub ids: bool,
@@ -76,10 +76,10 @@ pub(super) struct Wanted {
     pub seed: Option<u64>,
 }
 
-/// The arrays that rows are encoded to, each as long as the rows.
+/// The arrays to which rows are encoded, each with an element for each row.
 #[derive(Clone, Copy)]
 pub(super) struct Encoded<'b, K> {
-    /// The different keys.
+    /// The distinct keys.
     pub keys: &'b Buffer<K>,
     /// The count of rows of each key.
     pub counts: Option<&'b Buffer<u32>>,
@@ -87,7 +87,7 @@ pub(super) struct Encoded<'b, K> {
     pub ids: Option<&'b Buffer<u32>>,
 }
 
-/// The keys, and what else is wanted, on a device; or the memory for that.
+/// The keys and the other wanted parts, on a device, or the memory for them.
 #[derive(Debug)]
 pub(super) struct Parts<K> {
     pub keys: Buffer<K>,
@@ -97,7 +97,7 @@ pub(super) struct Parts<K> {
 }
 
 impl<K: Key> Parts<K> {
-    /// Returns memory that begins with none.
+    /// Returns empty memory, which grows later.
     pub(super) fn new(device: &Device, wanted: &Wanted) -> Result<Self> {
         let part = |is_wanted: bool| is_wanted.then(|| Buffer::uninitialized(device, 0)).transpose();
         Ok(Self {

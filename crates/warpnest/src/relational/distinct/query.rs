@@ -1,4 +1,4 @@
-//! The query for the different keys of a column.
+//! The query for the distinct keys of a column.
 
 use super::compute::compute;
 use super::on_cores::{encoded, encoding_cores, needs_ids};
@@ -12,9 +12,9 @@ use crate::{Buffer, Device, Key, Result, Stream};
 use std::fmt;
 use std::marker::PhantomData;
 
-/// A query for the different keys of a column and, where asked for, the id of each row's key, the
-/// count of rows of each key, and its first row. What is not asked for is not computed, and is not
-/// in the result.
+/// A query for the distinct keys of a column. It can also request the id of each row's key, the
+/// count of rows of each key, and the first row of each key. Parts that are not requested are not
+/// computed, and are not in the result.
 ///
 /// ```
 /// use warpnest::Device;
@@ -28,18 +28,18 @@ use std::marker::PhantomData;
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 ///
-/// * **Ids** go from 0 on without gaps: `keys[ids[row]]` is the key of the row. They are the
-///   *inverse* of numpy, the codes of `factorize`, the indices of a dictionary array.
-/// * **Order** of the keys, and so of ids and counts: none in particular, unless
-///   [`Unique::order`] sets one. Without it two runs may differ.
+/// * **Ids** start at 0 and have no gaps: `keys[ids[row]]` is the key of the row. They are the
+///   *inverse* of NumPy, the codes of pandas' `factorize`, and the indices of a dictionary array.
+/// * **Order** of the keys, and so of ids and counts: it is arbitrary, and may differ between two
+///   runs, unless [`Unique::order`] sets it.
 /// * **All keys are legal**, in columns of up to 2^32 - 1 rows.
-/// * **Complexity.** Without ids it takes a [group-by](super::super::GroupBy). Ids take a lookup of
-///   each row in a map of the keys besides: one random read. First rows take the indices of all
-///   rows through the group-by. On the cores of a CPU each core encodes its rows by a dictionary;
-///   if keys are many, rows are divided by them before.
+/// * **Complexity.** The keys take a [group-by](super::super::GroupBy). Ids also take a lookup of
+///   each row in a map of the keys, which is one random read. For first rows, the group-by also
+///   processes the indices of all rows. On a CPU each core encodes its rows with a dictionary. If
+///   there are many distinct keys, the rows are first divided by their keys.
 ///
-/// A [`CompactingTable`](crate::CompactingTable) keeps the ids, to be looked up; later keys get
-/// none. [`RowIds`](super::super::RowIds) gives ids over many batches.
+/// A [`CompactingTable`](crate::CompactingTable) keeps ids for lookups, but gives no ids to later
+/// keys. [`RowIds`](super::super::RowIds) gives ids over many batches.
 #[doc(alias("deduplicate", "dedup", "distinct", "dictionary_encode", "group_ids", "bincount", "inverse"))]
 pub struct Unique<'q, K, Ids = (), Counts = (), FirstRows = ()> {
     keys: Column<'q, K>,
@@ -48,21 +48,21 @@ pub struct Unique<'q, K, Ids = (), Counts = (), FirstRows = ()> {
     parts: Asked<Ids, Counts, FirstRows>,
 }
 
-/// The types of what is asked for besides the keys.
+/// The types of the requested parts.
 type Asked<Ids, Counts, FirstRows> = PhantomData<fn() -> (Ids, Counts, FirstRows)>;
 
-/// The different keys of a column, and what else was asked for: vectors on the host or buffers on a
-/// device. What was not asked for is `()`.
+/// The distinct keys of a column and the requested parts, on the host or on a device. A part that
+/// was not requested is `()`.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Distinct<Keys, Ids, Counts, FirstRows> {
-    /// The different keys.
+    /// The distinct keys.
     pub keys: Keys,
     /// The id of each row's key: `keys[ids[row]]` is the key of the row.
     pub ids: Ids,
     /// The count of rows of each key: `counts[id]` rows have the key `keys[id]`.
     pub counts: Counts,
-    /// The first row with each key.
+    /// The first row of each key.
     pub first_rows: FirstRows,
 }
 
@@ -73,7 +73,7 @@ pub type OnDevice<K, I, C, F> =
     Distinct<Buffer<K>, <I as Part>::OnDevice, <C as Part>::OnDevice, <F as Part>::OnDevice>;
 
 impl<'q, K: Key> Unique<'q, K> {
-    /// Returns a query for the different keys of a column.
+    /// Returns a query for the distinct keys of a column.
     pub fn of(keys: impl IntoColumn<'q, K>) -> Self {
         Self { keys: keys.into_column(), order: Order::Any, seed: None, parts: PhantomData }
     }
@@ -85,33 +85,33 @@ impl<'q, K: Key, I: Part, C: Part, F: Part> Unique<'q, K, I, C, F> {
         Unique { keys, order, seed, parts: PhantomData }
     }
 
-    /// Asks for the id of each row's key.
+    /// Requests the id of each row's key.
     #[must_use]
     pub fn ids(self) -> Unique<'q, K, u32, C, F> {
         self.asking()
     }
 
-    /// Asks for the count of rows of each key.
+    /// Requests the count of rows of each key.
     #[must_use]
     pub fn counts(self) -> Unique<'q, K, I, u32, F> {
         self.asking()
     }
 
-    /// Asks for the first row with each key.
+    /// Requests the first row of each key.
     #[must_use]
     pub fn first_rows(self) -> Unique<'q, K, I, C, u32> {
         self.asking()
     }
 
-    /// Sets the order of the keys; [`Order::Any`] if this is not called.
+    /// Sets the order of the keys; the default is [`Order::Any`].
     #[must_use]
     pub fn order(mut self, order: Order) -> Self {
         self.order = order;
         self
     }
 
-    /// Sets the seed of samples and hash constants, which are random if this is not called. Do not
-    /// set it where others choose the keys.
+    /// Sets the seed of samples and hash constants, which are random by default. Do not set it if
+    /// untrusted people choose the keys.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
@@ -146,7 +146,7 @@ impl<'q, K: Key, I: Part, C: Part, F: Part> Unique<'q, K, I, C, F> {
                 first_rows: F::on_host(host(first_rows)?),
             });
         };
-        // The cores write the memory of the result.
+        // The cores write directly to the host memory of the result.
         let output = |is_needed: bool| is_needed.then(|| Output::new(device, rows)).transpose();
         let (ids, counts) = (output(needs_ids(&wanted))?, output(wanted.counts)?);
         let keys_out = Buffer::uninitialized(device, rows)?;
@@ -161,8 +161,8 @@ impl<'q, K: Key, I: Part, C: Part, F: Part> Unique<'q, K, I, C, F> {
         })
     }
 
-    /// Returns the result on the device, computed on `stream`; waits until the count of keys is
-    /// known. The scratch is best kept for the next call.
+    /// Returns the result on the device, computed on `stream`; waits for the count of keys. The
+    /// scratch should be kept for later calls.
     ///
     /// # Errors
     /// [`InputError::TooManyItems`](crate::InputError::TooManyItems) if there are more than 2^32 -
@@ -175,8 +175,8 @@ impl<'q, K: Key, I: Part, C: Part, F: Part> Unique<'q, K, I, C, F> {
         self.run_with(stream, scratch, memory)
     }
 
-    /// Computes the result as [`Unique::run_on`] does, in the memory of an earlier one, which grows
-    /// as needed. With the scratch of that call too, no memory is allocated if there is enough.
+    /// Computes the result as [`Unique::run_on`] does, in the memory of an earlier result, which
+    /// grows as needed. If that memory and the scratch are large enough, no memory is allocated.
     /// After an error the result is empty.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Launches of flags and ranks of rows.
+//! Launches that compute flags and ranks of rows.
 
 use crate::primitives::{Scratch, exclusive_scan_in_place};
 use crate::relational::columns::join;
@@ -9,7 +9,7 @@ use gpu_kernels::relational::distinct::ids::{
     FlagFirsts, FlagRepeated, FlagRepeatedParams, NumberRows, RowsOfKeysParams,
 };
 
-/// Flags of rows, and the same with the count of flags before each word.
+/// Flags of rows. `ranks` has each word of flags together with the count of flags before that word.
 pub(super) struct Flagged {
     pub bits: Buffer<u32>,
     ranks: Buffer<u64>,
@@ -35,7 +35,7 @@ impl Rows {
         RowsOfKeysParams { rows: self.rows, ids: self.ids, by_first: self.by_first as u32 }
     }
 
-    /// Flags the rows that are the first with their key, as [`FlagFirsts`] does; waits for nothing.
+    /// Flags the rows that are the first row of their key, as [`FlagFirsts`] does; does not wait.
     pub(super) fn firsts(
         &self,
         stream: &Stream,
@@ -47,13 +47,13 @@ impl Rows {
         let (bits, mut before) = (scratch.lend(words as usize)?, scratch.lend(words as usize)?);
         stream.batch(|batch| {
             let (values, bits_out) = (batch.read(values), batch.write(&bits));
-            // SAFETY: the kernel's documentation allows no found-words.
+            // SAFETY: the kernel's documentation allows `found` to be null.
             let found = unsafe { batch.read_or_null(found) };
             let flag = FlagFirsts { values, found, bits: bits_out, plan: self.plan() };
             let plan = RowsParams { rows: words };
             let count = CountBits { bits: bits_out, counts: batch.write(&before), plan };
-            // SAFETY: there is a value for each row, and a bit of either kind. There are as many
-            // counts as words of bits.
+            // SAFETY: there is a value and a flag for each row, and a found-bit if `found` is
+            // given. There are as many counts as words of bits.
             unsafe {
                 batch.launch(&flag, self.rows)?;
                 batch.launch(&count, words)
@@ -63,14 +63,14 @@ impl Rows {
         let ranks = scratch.lend::<u64>(words as usize)?;
         stream.batch(|batch| {
             let halves = [batch.read(&bits), batch.read(&before)];
-            // SAFETY: all three have as many words.
+            // SAFETY: all three buffers have the same count of words.
             unsafe { join(batch, KeyOrder::default(), words, halves, batch.write(&ranks)) }
         })?;
         scratch.give_back(before);
         Ok(Flagged { bits, ranks })
     }
 
-    /// Queues replacing `values` by ids, as [`NumberRows`] does. The caller has them exclusively.
+    /// Queues replacing `values` by ids, as [`NumberRows`] does. Nothing else may use `values`.
     pub(super) fn number(
         &self,
         stream: &Stream,
@@ -81,13 +81,13 @@ impl Rows {
         stream.batch(|batch| {
             let number = NumberRows {
                 values: batch.write(values),
-                // SAFETY: the kernel's documentation allows no found-words.
+                // SAFETY: the kernel's documentation allows `found` to be null.
                 found: unsafe { batch.read_or_null(found) },
                 ranks: batch.read(&flags.ranks),
                 plan: self.plan(),
             };
-            // SAFETY: there is a value for each row. Rows and values by which flags are looked up
-            // are rows of the column, and there is a flag for each.
+            // SAFETY: there is a value for each row. The flags that are looked up belong to rows of
+            // the column, and there is a flag for each row.
             unsafe { batch.launch(&number, self.rows) }
         })
     }

@@ -1,4 +1,4 @@
-//! The columns of rows, and words that tell rows apart.
+//! The columns of rows, and words that differ for different rows.
 
 use crate::primitives::{Scratch, check_items};
 use crate::relational::columns::{Column, Lend, WordsOf, join};
@@ -42,8 +42,8 @@ impl ColumnType {
 /// Returns the columns on a device.
 ///
 /// # Errors
-/// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless all have as many rows;
-/// [`InputError::TooManyItems`](crate::InputError::TooManyItems); errors of a copy.
+/// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless all columns have equally
+/// many rows; [`InputError::TooManyItems`](crate::InputError::TooManyItems); errors of a copy.
 pub(super) fn on_device<'q>(device: &Device, columns: &[RowColumn<'q>]) -> Result<Vec<WordsOf<'q>>> {
     if let [first, others @ ..] = columns {
         for column in others {
@@ -54,23 +54,22 @@ pub(super) fn on_device<'q>(device: &Device, columns: &[RowColumn<'q>]) -> Resul
     columns.iter().map(|column| (column.lend)(device)).collect()
 }
 
-/// The columns that words stand for which get ids.
+/// The columns whose combined words get ids in a step.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Step {
-    /// A column of 64 bits.
+    /// One column of 64 bits.
     Column(usize),
-    /// All columns up to this one.
+    /// All columns up to the column of this index.
     UpTo(usize),
 }
 
 /// A function that returns the ids of words: equal words have equal ids.
 pub(super) type IdsOf<'f> = dyn FnMut(&mut Scratch, Step, &Buffer<u64>) -> Result<Buffer<u32>> + 'f;
 
-/// Returns words that tell rows of the first column, those in the middle and the last one apart, in
-/// memory of the scratch.
+/// Returns a word for each row, in memory of the scratch. Different rows have different words.
 ///
-/// Each column of 64 bits is replaced by its ids. The ids of the columns so far are the lower half
-/// of a word, and the next column is the upper one.
+/// Each column of 64 bits is replaced by the ids of its words. The lower half of a word is the id
+/// of the columns so far, and the upper half is the next column.
 pub(super) fn joined(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -88,12 +87,12 @@ pub(super) fn joined(
     both(stream, scratch, so_far, last)
 }
 
-/// Returns words of both columns.
+/// Returns words whose halves are the two columns.
 fn both(stream: &Stream, scratch: &mut Scratch, so_far: Narrow<'_>, column: Narrow<'_>) -> Result<Buffer<u64>> {
     let joined = scratch.lend::<u64>(column.words().len())?;
     stream.batch(|batch| {
         let halves = [batch.read(so_far.words()), batch.read(column.words())];
-        // SAFETY: all three have as many elements.
+        // SAFETY: all three buffers have the same count of elements.
         unsafe { join(batch, KeyOrder::default(), joined.len() as u64, halves, batch.write(&joined)) }
     })?;
     for narrow in [so_far, column] {
@@ -119,7 +118,7 @@ impl Narrow<'_> {
     }
 }
 
-/// Returns a column of 32 bits that tells the same rows apart.
+/// Returns a column as 32-bit words: its own, or their ids.
 fn narrowed<'w>(
     scratch: &mut Scratch,
     (number, column): (usize, &'w WordsOf<'_>),

@@ -1,4 +1,4 @@
-//! [`RowIds`]: a dense id for each different row of several columns, over any number of batches.
+//! [`RowIds`]: a dense id for each distinct row of several columns, over any number of batches.
 
 use super::row_columns::{ColumnType, on_device};
 use super::row_steps::Steps;
@@ -9,10 +9,11 @@ use crate::runtime::lent::Lent;
 use crate::{Answers, Buffer, Device, Error, InputError, Key, Result, Stream};
 use std::fmt;
 
-/// A dense id for each different row of several columns, over any number of batches: keys that are
-/// wider than a word, for any map.
+/// A dense id for each distinct row of several columns, over any number of batches. The ids can be
+/// keys of any map, in place of wider keys.
 ///
-/// Ids are in the order of first appearance, and never change. A map from rows is a map from ids:
+/// Ids are in the order of first appearance, and never change. A map from ids acts as a map from
+/// rows:
 ///
 /// ```
 /// use warpnest::relational::{RowIds, Rows};
@@ -31,18 +32,17 @@ use std::fmt;
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 ///
-/// * **No hash stands for a row**, so there is nothing to verify, and an id is never wrong. Columns
-///   are joined as by [`Rows`], with a map from words to ids for each step.
+/// * **No hash replaces a row**, so nothing must be verified, and an id is never wrong. Columns are
+///   joined as in [`Rows`], with a map from words to ids for each step.
 /// * **The first rows set the columns**: their count and types. Rows with other columns are
 ///   refused.
-/// * **Complexity.** `c` columns, `w` of which have 64 bits, take `c + w - 1` steps, and one at
-///   least. Each step looks up all rows of a batch. If some have no id there, these are
-///   deduplicated and inserted, and all rows are looked up once more.
-/// * **Memory** of each step: a [`PageMap`](crate::PageMap) of its different words, and 8 to 10
-///   bytes for each of them.
+/// * **Complexity.** `c` columns, of which `w` have 64 bits, take `c + w - 1` steps, and at least
+///   one step. Each step looks up all rows of a batch. If some rows have no id in the step, these
+///   rows are deduplicated and inserted, and all rows are looked up once more.
+/// * **Memory.** Each step takes a [`PageMap`](crate::PageMap) of its distinct words, and another 8
+///   to 10 bytes per word.
 ///
-/// A change that fails leaves all ids as they were, or none: then the error is
-/// [`Error::Emptied`].
+/// A change that fails leaves all ids unchanged, or removes them all with [`Error::Emptied`].
 #[doc(alias("composite_key", "multi_column", "wide_key", "tuple", "struct"))]
 pub struct RowIds {
     device: Device,
@@ -51,12 +51,12 @@ pub struct RowIds {
 }
 
 impl RowIds {
-    /// Returns ids of no rows yet.
+    /// Returns an instance without ids.
     pub fn new(device: &Device) -> Self {
         Self { device: device.clone(), steps: None, scratch: Scratch::new(device) }
     }
 
-    /// Returns the id of each row, and gives the next ids to new rows.
+    /// Returns the id of each row. New rows get the next ids.
     ///
     /// # Errors
     /// As for [`RowIds::get_or_insert_many_on`].
@@ -69,15 +69,15 @@ impl RowIds {
         on_host
     }
 
-    /// Returns the result of [`RowIds::get_or_insert_many`] on the device; waits until it is known
-    /// how many rows are new.
+    /// Returns the result of [`RowIds::get_or_insert_many`] on the device; waits for the count of
+    /// new rows.
     ///
     /// # Errors
-    /// [`InputError::LengthsDiffer`] unless all columns have as many rows,
-    /// [`InputError::OtherColumns`], [`InputError::TooManyItems`] for 2^32 rows or more,
-    /// [`Error::WrongDevice`]: nothing was done. [`InputError::TooManyPairs`] if there would be
-    /// 2^32 different rows, [`Error::BuildFailed`], [`Error::OutOfMemory`], [`Error::Driver`]: no
-    /// id has changed. [`Error::Emptied`]: there are no ids any more.
+    /// After [`InputError::LengthsDiffer`] (columns of different lengths),
+    /// [`InputError::OtherColumns`], [`InputError::TooManyItems`] (2^32 rows or more) and
+    /// [`Error::WrongDevice`], nothing was done. After [`InputError::TooManyPairs`] (there would be
+    /// 2^32 distinct rows), [`Error::BuildFailed`], [`Error::OutOfMemory`] and [`Error::Driver`],
+    /// no id has changed. After [`Error::Emptied`], there are no ids any more.
     pub fn get_or_insert_many_on(&mut self, stream: &Stream, rows: &Rows<'_>) -> Result<Buffer<u32>> {
         let columns = self.columns_of(stream, rows)?;
         let Self { steps, scratch, device } = self;
@@ -88,7 +88,7 @@ impl RowIds {
         let ids = steps.get_or_insert(stream, scratch, &columns);
         let (is_whole, is_empty) = (steps.is_whole(), steps.len() == 0);
         if !is_whole || is_empty {
-            // A step that has lost ids would give them again. Without rows no columns are set.
+            // A step that has lost ids would give them again. Without rows, no columns are set.
             self.steps = None;
         }
         if is_whole {
@@ -100,7 +100,7 @@ impl RowIds {
         })
     }
 
-    /// Returns the id of each row that has one.
+    /// Returns the id of each row, or `None` for a row without an id.
     ///
     /// # Errors
     /// As for [`RowIds::get_many_on`].
@@ -109,7 +109,7 @@ impl RowIds {
         self.get_many_on(stream, &mut Scratch::new(&self.device), rows)?.download(stream)
     }
 
-    /// Returns the result of [`RowIds::get_many`] on the device; waits for nothing.
+    /// Returns the result of [`RowIds::get_many`] on the device; does not wait.
     ///
     /// # Errors
     /// [`InputError::LengthsDiffer`], [`InputError::OtherColumns`], [`InputError::TooManyItems`],
@@ -122,7 +122,7 @@ impl RowIds {
         }
     }
 
-    /// Returns a column of the rows with these ids. An id that no row has gives zero.
+    /// Returns a column of the rows with these ids. An id that no row has gives 0.
     ///
     /// # Errors
     /// As for [`RowIds::column_on`].
@@ -132,12 +132,12 @@ impl RowIds {
         self.column_on(stream, &mut Scratch::new(&self.device), number, &ids)?.download(stream)
     }
 
-    /// Returns the result of [`RowIds::column`] on the device; waits for nothing.
+    /// Returns the result of [`RowIds::column`] on the device; does not wait.
     ///
     /// # Errors
-    /// [`InputError::NoColumn`] unless the rows have a column of that index, counted from 0, and of
-    /// that type (before the first row there are none); [`InputError::TooManyItems`],
-    /// [`Error::OutOfMemory`], [`Error::WrongDevice`], [`Error::Driver`].
+    /// [`InputError::NoColumn`] unless the rows have a column `number`, counted from 0, of type `K`
+    /// (there is none before the first row); [`InputError::TooManyItems`], [`Error::OutOfMemory`],
+    /// [`Error::WrongDevice`], [`Error::Driver`].
     pub fn column_on<K: Key>(
         &self,
         stream: &Stream,
@@ -152,15 +152,15 @@ impl RowIds {
         match &self.steps {
             Some(steps) if steps.types().nth(number) == Some(asked) => {
                 let words = steps.column(stream, scratch, number, ids)?.into_buffer::<K::Word>();
-                // SAFETY: the words of the column are keys of this type, or 0, which is a value of
-                // every plain type.
+                // SAFETY: the words of the column are keys of type `K`, or 0, which is a valid
+                // value of every plain type.
                 Ok(unsafe { words.reinterpreted() })
             }
             _ => Err(InputError::NoColumn { number, asked: asked.name, held: self.names() }.into()),
         }
     }
 
-    /// Returns the count of different rows.
+    /// Returns the count of distinct rows.
     pub fn len(&self) -> usize {
         self.steps.as_ref().map_or(0, Steps::len)
     }
@@ -170,7 +170,7 @@ impl RowIds {
         self.len() == 0
     }
 
-    /// Returns the bytes on the device, without what batches work in.
+    /// Returns the bytes on the device, without the scratch of batches.
     pub fn memory_bytes(&self) -> usize {
         self.steps.as_ref().map_or(0, Steps::memory_bytes)
     }

@@ -1,4 +1,4 @@
-//! The steps by which rows of several columns get ids: a map from words to ids for each.
+//! The steps by which rows of several columns get ids. Each step is a map from words to ids.
 
 use super::key_ids::KeyIds;
 use super::row_columns::{ColumnType, Step, joined};
@@ -7,7 +7,7 @@ use crate::relational::columns::{Cast, Words, WordsOf, cast_words};
 use crate::{Answers, Buffer, Device, Result, Stream};
 use gpu_kernels::types::Scalar;
 
-/// The steps for rows of some columns.
+/// The steps for rows of certain columns.
 pub(super) struct Steps {
     columns: Vec<Column>,
     rows: KeyIds,
@@ -16,9 +16,9 @@ pub(super) struct Steps {
 /// The steps of a column.
 struct Column {
     of_type: ColumnType,
-    /// The ids of its words, if they are wide.
+    /// The ids of the column's words, if these have 64 bits.
     words: Option<KeyIds>,
-    /// The ids of the columns up to this one, unless it is the first or the last.
+    /// The ids of all columns up to this column, unless it is the first or the last column.
     up_to: Option<KeyIds>,
 }
 
@@ -26,7 +26,7 @@ impl Steps {
     pub(super) fn new(stream: &Stream, device: &Device, types: Vec<ColumnType>) -> Result<Self> {
         let last = types.len() - 1;
         let columns = types.into_iter().enumerate().map(|(number, of_type)| {
-            // The first of several columns has the words that get ids, and so has an only column.
+            // The ids of a single column's words, and of all columns, are in `rows`.
             let step = |is_one: bool| is_one.then(|| KeyIds::new(stream, device, true)).transpose();
             Ok(Column {
                 of_type,
@@ -42,7 +42,7 @@ impl Steps {
         self.columns.iter().map(|column| column.of_type)
     }
 
-    /// Returns the count of different rows.
+    /// Returns the count of distinct rows.
     pub(super) fn len(&self) -> usize {
         self.rows.len()
     }
@@ -52,7 +52,7 @@ impl Steps {
         of_columns.chain([&self.rows])
     }
 
-    /// Returns whether no step has lost ids.
+    /// Returns whether all steps still have all of their ids.
     pub(super) fn is_whole(&self) -> bool {
         self.all().all(KeyIds::is_whole)
     }
@@ -62,7 +62,7 @@ impl Steps {
         self.all().map(KeyIds::memory_bytes).sum()
     }
 
-    /// Returns the ids of rows, and gives ids to new ones, in memory of the scratch.
+    /// Returns the ids of rows, in memory of the scratch. New rows get the next ids.
     pub(super) fn get_or_insert(
         &mut self,
         stream: &Stream,
@@ -82,7 +82,7 @@ impl Steps {
         ids
     }
 
-    /// Looks rows up, in memory of the scratch.
+    /// Looks up the ids of rows, in memory of the scratch.
     pub(super) fn get(&self, stream: &Stream, scratch: &mut Scratch, columns: &[WordsOf<'_>]) -> Result<Answers<u32>> {
         let words = words_of(stream, scratch, columns, |scratch, step, words| {
             let step = match step {
@@ -98,7 +98,7 @@ impl Steps {
         ids
     }
 
-    /// Returns a column of the rows with these ids, in memory of the scratch.
+    /// Returns a column of the rows with the given ids, in memory of the scratch.
     pub(super) fn column(
         &self,
         stream: &Stream,
@@ -116,7 +116,7 @@ impl Steps {
         loop {
             let halves = resized(stream, scratch, &words, if number == upper { Cast::Upper } else { Cast::Bits })?;
             scratch.give_back(words);
-            // The lower half of the second column's words is the first column.
+            // In the words of the second column, the lower half is the first column.
             if number == upper || upper == 1 {
                 return Ok(match &self.columns[number].words {
                     Some(step) => {
@@ -136,7 +136,7 @@ impl Steps {
 
 const A_STEP_EACH: &str = "there is a step for each time that ids are asked for";
 
-/// The words of rows, which tell them apart.
+/// A word for each row, which differs for different rows.
 enum RowWords<'w> {
     Column(&'w Buffer<u64>),
     Lent(Buffer<u64>),
@@ -157,7 +157,7 @@ impl RowWords<'_> {
     }
 }
 
-/// Returns words that tell rows apart.
+/// Returns a word for each row, which differs for different rows.
 fn words_of<'w>(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -172,7 +172,7 @@ fn words_of<'w>(
     }
 }
 
-/// Returns words as ones of another size, in memory of the scratch.
+/// Returns words converted to another size, in memory of the scratch.
 fn resized<A: Scalar, B: Scalar>(
     stream: &Stream,
     scratch: &mut Scratch,

@@ -1,4 +1,4 @@
-//! Rows of several columns, and which of them are equal.
+//! Rows of several columns, and their ids.
 
 use super::compute::compute;
 use super::parts::{Parts, Wanted};
@@ -10,8 +10,8 @@ use crate::relational::columns::{IntoColumn, WordsOf};
 use crate::{Buffer, Device, Key, Result, Stream};
 use std::fmt;
 
-/// The rows of several columns, which are equal if they are in every column: for keys that no
-/// single column has.
+/// The rows of several columns, for keys of more than one column. Rows are equal if they are equal
+/// in every column.
 ///
 /// ```
 /// use warpnest::Device;
@@ -27,16 +27,17 @@ use std::fmt;
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 ///
-/// The columns may have different types. The ids are one column of keys for everything else: group
-/// by them, join by them, count them. [`gather`](crate::primitives::gather) gets the columns of the
-/// first rows, and so the different keys. [`RowIds`](super::super::RowIds) keeps the ids for later
-/// rows. Columns of narrower types are widened by the caller.
+/// The columns may have different types. The ids are one key column for any other operation, such
+/// as group-by and joins. [`gather`](crate::primitives::gather) by the first rows returns the
+/// columns of the distinct rows. [`RowIds`](super::super::RowIds) keeps the ids for later rows.
+/// Columns of types with less than 32 bits must be widened by the caller.
 ///
-/// * **No hash stands for a row**, so there is nothing to verify, and no input is unlucky. Two
-///   columns of 32 bits are one word of 64. More are joined one after the other: the ids of the
-///   columns so far with the next one. A column of 64 bits is replaced by its ids first.
-/// * **Complexity.** `c` columns, `w` of which have 64 bits, take `c + w - 1` queries for ids
-///   ([`Unique::ids`](super::super::Unique::ids)), all but the last without first rows and counts.
+/// * **No hash replaces a row**, so nothing must be verified, and no input is slow. Two columns of
+///   32 bits are joined to one word of 64 bits. Further columns are joined with the ids of the
+///   columns before them. A column of 64 bits is first replaced by the ids of its words.
+/// * **Complexity.** `c` columns, of which `w` have 64 bits, take `c + w - 1` queries for ids
+///   ([`Unique::ids`](super::super::Unique::ids)). Only the last query also computes first rows and
+///   counts.
 #[doc(alias("composite_key", "multi_column", "group_ids", "drop_duplicates", "struct"))]
 pub struct Rows<'q> {
     columns: Vec<RowColumn<'q>>,
@@ -44,8 +45,8 @@ pub struct Rows<'q> {
     seed: Option<u64>,
 }
 
-/// The different rows of several columns: the id of each row, the count of rows with each id, and
-/// the first of them.
+/// The distinct rows of several columns: the id of each row, and for each id the count of its rows
+/// and its first row.
 type DistinctRows<Numbers> = Distinct<(), Numbers, Numbers, Numbers>;
 
 impl<'q> Rows<'q> {
@@ -61,22 +62,23 @@ impl<'q> Rows<'q> {
         self
     }
 
-    /// Gives ids in the order in which rows appear first, so that they are the same in every run.
+    /// Gives ids in the order of first appearance, so that they are the same in every run.
     #[must_use]
     pub fn in_order_of_appearance(mut self) -> Self {
         self.order = Order::FirstSeen;
         self
     }
 
-    /// Sets the seed of samples and hash constants, which are random if this is not called. Do not
-    /// set it where others choose the rows.
+    /// Sets the seed of samples and hash constants, which are random by default. Do not set it if
+    /// untrusted people choose the rows.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
         self
     }
 
-    /// Returns the id of each row, and of each id the count of rows and the first one, on the host.
+    /// Returns on the host the id of each row, and for each id the count of its rows and its first
+    /// row.
     ///
     /// # Errors
     /// As for [`Rows::distinct_on`].
@@ -87,12 +89,12 @@ impl<'q> Rows<'q> {
         Ok(Distinct { keys: (), ids: host(ids)?, counts: host(counts)?, first_rows: host(first_rows)? })
     }
 
-    /// Returns the result of [`Rows::distinct`] on the device, computed on `stream`; waits until
-    /// the count of different rows is known.
+    /// Returns the result of [`Rows::distinct`] on the device, computed on `stream`; waits for the
+    /// count of distinct rows.
     ///
     /// # Errors
-    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless all columns have as
-    /// many rows, and as for [`Unique::run_on`](super::super::Unique::run_on).
+    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless all columns have
+    /// equally many rows, and the errors of [`Unique::run_on`](super::super::Unique::run_on).
     pub fn distinct_on(&self, stream: &Stream, scratch: &mut Scratch) -> Result<DistinctRows<Buffer<u32>>> {
         let device = scratch.device().clone();
         stream.check_device(&device)?;
@@ -111,7 +113,7 @@ impl<'q> Rows<'q> {
         found
     }
 
-    /// Returns the count of rows, if that is the same in all columns.
+    /// Returns the count of rows of the first column, which all columns should have.
     pub(super) fn len(&self) -> usize {
         self.columns.first().map_or(0, |column| column.rows)
     }
@@ -126,7 +128,7 @@ impl<'q> Rows<'q> {
         &self.columns
     }
 
-    /// Returns the ids of a column, in any order.
+    /// Returns the ids of the words of a column, in arbitrary order.
     fn ids(&self, stream: &Stream, scratch: &mut Scratch, keys: &Buffer<u64>) -> Result<Buffer<u32>> {
         let wanted = Wanted { ids: true, counts: false, first_rows: false, order: Order::Any, seed: self.seed };
         let (keys_out, ids) = (scratch.lend(keys.len())?, Some(scratch.lend(keys.len())?));
@@ -136,7 +138,7 @@ impl<'q> Rows<'q> {
         ids.map_or_else(|| Buffer::uninitialized(scratch.device(), 0), Ok)
     }
 
-    /// Returns the result for the last column.
+    /// Returns the result, computed from the last words of the rows.
     fn finished<K: Key>(
         &self,
         stream: &Stream,

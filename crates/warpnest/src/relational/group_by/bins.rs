@@ -1,4 +1,4 @@
-//! Group-by of many groups: rows are split into bins by their mixed keys, and each bin is
+//! Group-by for many groups: rows are split into bins by their mixed keys, and each bin is
 //! aggregated on chip.
 
 use super::bins_plan::{Expected, HashPlan, Page};
@@ -16,9 +16,9 @@ use gpu_kernels::types::{KeyWord, Payload, Scalar, WordOf, inverse_multiplier};
 /// The result of a group-by by hashing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
-    /// The count of groups. Those that the outputs have capacity for are written.
+    /// The count of groups. Groups are written only as far as the outputs have capacity.
     Groups(u64),
-    /// Nothing that can be used: a bin got more rows, or more groups, than fit.
+    /// No usable result, because a bin got more rows, or more groups, than fit.
     Overflow,
 }
 
@@ -29,25 +29,26 @@ pub(super) struct HashInput<'i, K, W> {
     pub values: Option<&'i Buffer<W>>,
     /// The count of rows.
     pub rows: u64,
-    /// The regions that they are in, with the count of rows of each, unless they are side by side.
+    /// The regions that contain the rows, with the count of rows of each region; `None` if the rows
+    /// are contiguous.
     pub regions: Option<(Regions, &'i Buffer<u32>)>,
 }
 
 impl<'i, K, W> HashInput<'i, K, W> {
-    /// Returns all of these rows.
+    /// Returns an input of all rows of `keys`.
     pub(super) fn all(keys: &'i Buffer<K>, values: Option<&'i Buffer<W>>) -> Self {
         Self { keys, values, rows: keys.len() as u64, regions: None }
     }
 }
 
-/// Aggregates the rows of each key by hashing; waits for the result. `expected` is a guess,
-/// `constants` are the mix's. The first `groups_before` groups of the outputs stay as they are, and
-/// are not counted. A column of values is there unless `V` is
+/// Aggregates the rows of each key by hashing; waits for the result. `expected` is a guess of the
+/// groups, and `constants` mix the keys. The first `groups_before` groups of the outputs stay as
+/// they are, and are not counted. There is a column of values unless `V` is
 /// [`Nothing`](gpu_kernels::types::Nothing).
 ///
-/// The groups are written in any order, as many as the outputs have capacity for. After an overflow
-/// the outputs are unspecified. It comes of many more groups than expected, and of keys that have
-/// many more rows than others.
+/// The groups are written in any order, as far as the outputs have capacity. After an overflow the
+/// outputs are unspecified. An overflow happens if there are many more groups than expected, or if
+/// some keys have many more rows than other keys.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
@@ -70,7 +71,7 @@ pub(super) fn group_in_bins<K: KeyWord, V: Payload>(
         };
         match with_plan::<K, V>(stream, scratch, (&plan, groups_before), input, constants, out)?.0 {
             Attempt::Groups(groups) => return Ok(Found::Groups(groups)),
-            // Hash pages were tried, too, but of the size of chains.
+            // This attempt also tried hash pages, but with the bins of chains.
             Attempt::FullPages if plan.page == Page::Chains => {}
             Attempt::FullPages if expected.most < rows => expected.most = (expected.most * MORE_GROUPS).min(rows),
             Attempt::FullPages | Attempt::Overflow => return Ok(Found::Overflow),
@@ -78,12 +79,12 @@ pub(super) fn group_in_bins<K: KeyWord, V: Payload>(
     }
 }
 
-/// The share of all rows, one in so many, that a bin may have beyond [`SMALL_BIN`]: one block
-/// aggregates them all.
+/// A bin may have at most `rows / SHARES_OF_BIN + SMALL_BIN` rows, because one block aggregates all
+/// rows of a bin.
 pub(super) const SHARES_OF_BIN: u64 = 128;
 const SMALL_BIN: u64 = 1 << 17;
 
-/// The factor by which more groups are expected after pages got too many.
+/// The factor by which the expected count of groups grows after a page got too many groups.
 const MORE_GROUPS: u64 = 16;
 
 /// The result of an attempt with one plan.
@@ -96,8 +97,8 @@ pub(super) enum Attempt {
     Overflow,
 }
 
-/// Does [`group_in_bins`] with this plan. Returns which pages had the groups, too: if chains are
-/// long or bins too large, they are hash pages all the same.
+/// Does [`group_in_bins`] with the given plan. Also returns the kind of page that produced the
+/// groups: if chains are too long or bins overflow, hash pages replace chains.
 pub(super) fn with_plan<K: KeyWord, V: Payload>(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -134,13 +135,13 @@ pub(super) fn with_plan<K: KeyWord, V: Payload>(
         if counts.iter().any(|&rows| rows as u64 > largest) {
             return Ok((Attempt::Overflow, page));
         }
-        // All rows were counted, so each bin can begin where the one before it ends.
+        // All rows were counted, so each bin can begin where the previous bin ends.
         stream.batch(|batch| {
             launches.record(batch);
             let starts = batch.write(scratch).offset(plan.starts_at()).cast::<u32>();
             let state = batch.write(scratch).offset(plan.scan_at());
-            // SAFETY: there is a count for each bin, and the words for the starts, their end, and
-            // what the scan publishes, which are 0.
+            // SAFETY: there is a count for each bin, and there are words for the starts and their
+            // end, and for the scan's state, which is 0.
             unsafe { queue_starts(batch, bins, launches.counts(batch, last as usize), starts, state)? };
             batch.zero(scratch, header::WORDS)?;
             batch.zero_range(scratch, plan.counts_at(last as usize) as usize..plan.counts_end() as usize)?;
@@ -164,7 +165,7 @@ pub(super) fn with_plan<K: KeyWord, V: Payload>(
     Ok((attempt, page))
 }
 
-/// The launches of an attempt, and what they work with.
+/// The launches of an attempt, and their inputs and outputs.
 struct Launches<'a, K, V: Payload> {
     plan: &'a HashPlan,
     scratch: &'a Buffer<u64>,
@@ -175,7 +176,7 @@ struct Launches<'a, K, V: Payload> {
 }
 
 impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
-    /// Records all buffers, before the first step that writes one.
+    /// Records all buffers, before the first launch that writes a buffer.
     fn record(&self, batch: &Batch<'a>) {
         batch.writes(self.scratch);
         self.rows(batch, 0);
@@ -187,7 +188,7 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
         batch.write(self.scratch).offset(self.plan.counts_at(level)).cast()
     }
 
-    /// Returns the count of rows of each region of a split's input, unless that is one region.
+    /// Returns the count of rows of each region of a split's input, unless the input is one region.
     fn counts_in(&self, batch: &Batch<'a>, level: usize) -> Option<Global<u32>> {
         match level.checked_sub(1) {
             None => self.input.regions.map(|(_, counts)| batch.read(counts)),
@@ -195,7 +196,7 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
         }
     }
 
-    /// Returns the rows after so many splits.
+    /// Returns the rows after `splits` splits.
     fn rows(&self, batch: &Batch<'a>, splits: usize) -> Pairs<K, V> {
         match splits.checked_sub(1) {
             None => {
@@ -209,7 +210,7 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
         }
     }
 
-    /// Queues the split of level `number`, to bins that begin at `starts` if these are given.
+    /// Queues the split of level `number`. Its bins begin at `starts` if these are given.
     fn split(&self, batch: &Batch<'a>, number: usize, starts: Option<Global<u32>>) -> Result<()> {
         let arrays = SplitArrays {
             from: self.rows(batch, number),
@@ -221,14 +222,14 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
             header: batch.write(self.scratch),
         };
         let level = (number, &self.plan.levels[number]);
-        // SAFETY: the scratch has each split's counts, which are 0, and bins at their offsets: bins
-        // of one capacity, or bins by their starts, which all rows fit. A split reads where the one
-        // before it wrote.
+        // SAFETY: the scratch has each split's counts, which are 0, and its bins. The bins either
+        // have the same capacity, or are placed by `starts` so that all rows fit. A split reads the
+        // rows where the previous split wrote them.
         unsafe { queue_split::<K, V>(batch, level, self.plan.rows, self.constants, arrays) }
     }
 
-    /// Queues the pages of the last split's bins, which begin at `starts` if these are given. Only
-    /// hash pages can have such bins.
+    /// Queues the aggregation of the last split's bins, which begin at `starts` if these are given.
+    /// Bins with starts are possible only with hash pages.
     fn pages(&self, batch: &Batch<'a>, page: Page, starts: Option<Global<u32>>) -> Result<()> {
         let ([a, b], plan) = (self.constants, self.plan);
         let from = self.rows(batch, plan.levels.len());
@@ -258,7 +259,7 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
                     padding: 0,
                 },
             };
-            // SAFETY: as below, and the plan's bins have at most as many rows as chains.
+            // SAFETY: as below, and the plan's bins have at most as many rows as chains can hold.
             return unsafe { batch.launch_blocks(&group, plan.pages()) };
         }
         let group = GroupPages::<K, V> {
@@ -284,19 +285,19 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
             },
         };
         // SAFETY: the rows are where the last split put them, or in the input. There is a block for
-        // each bin, and the outputs have the capacity.
+        // each bin, and the outputs have the given capacity.
         unsafe { batch.launch_blocks(&group, plan.pages()) }
     }
 }
 
-/// The arrays that groups are written to, null where nothing is wanted.
+/// The arrays to which groups are written; an array is null if it is not wanted.
 struct Output<K, W> {
     keys: Global<K>,
     counts: Global<u32>,
     sums: Global<u64>,
     minima: Global<W>,
     maxima: Global<W>,
-    /// The length of the shortest.
+    /// The length of the shortest array.
     capacity: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The sizes of a group-by by hashing, all of which are known before anything is allocated.
+//! The plan of a group-by by hashing: all sizes, which are known before anything is allocated.
 
 use crate::primitives::Pairs;
 use crate::runtime::machine::{Machine, PerMachine};
@@ -9,93 +9,93 @@ use gpu_kernels::relational::group_by::{BLOCKS, CHAINED_ROWS, Wanted};
 use gpu_kernels::split::MAX_SPLIT_BITS;
 use gpu_kernels::types::{KeyWord, Payload};
 
-/// The most rows that are not split: each block reads all of them. Cores read them one block after
-/// the other.
+/// The most rows that are grouped without a split. Then each block reads all rows, which is slower
+/// on a CPU.
 const MAX_UNSPLIT: PerMachine<u64> = PerMachine { gpu: 1 << 16, core: 1 << 12 };
 
-/// The share of a page's slots that the expected groups take at most, if one split is enough then.
-/// The count of groups is a guess, and pages vary.
+/// The highest load factor of a page for the expected groups, if one split is enough. It is low
+/// because the count of groups is a guess, and pages vary in size.
 const LOAD: f64 = 0.35;
-/// The share that they take otherwise, and where there is memory for it: more keys are in their
-/// first slot.
+/// The load factor otherwise. It is lower, so that more keys are in their first slot.
 const LOW_LOAD: f64 = 0.3;
 
-/// The words of a page on a CPU, which stay in a core's cache.
+/// The words of a page on a CPU, which fit into a core's cache.
 const WORDS_ON_CORES: u32 = 12_160;
-/// The words that a page leaves of a block's share of a multiprocessor's memory.
+/// The words of a block's share of a multiprocessor's shared memory that a page does not use.
 const WORDS_BESIDE: u32 = 128;
 
-/// The bits of a bin's index that keep all multiprocessors busy, and the fewest groups of a bin for
-/// so many bins: bins of few groups vary in size.
+/// The bits of a bin's index that give enough bins to keep all multiprocessors busy. A bin should
+/// have at least `MIN_GROUPS` groups, because small bins vary in size.
 const BUSY_BITS: u32 = 8;
 const MIN_GROUPS: u64 = 16;
 
-/// The fewest rows of a bin that are worth a block of their own where rows are not split.
+/// If rows are not split, each further bin, with a block of its own, needs at least this many rows.
 const ROWS_A_BLOCK: u64 = 1 << 11;
 
-/// The standard deviations by which a page may have more groups than the mean.
+/// The count of standard deviations by which the groups of a page may exceed the mean.
 const DEVIATIONS: f64 = 8.0;
 
-/// The most rows of a group, on average, for which rows are chained. With more, most rows are added
-/// to a group that is there already, which hash pages do as they read them.
+/// Rows are chained only if a group has on average at most this many rows. Hash pages are better
+/// for larger groups, because they add a row to its group at once.
 const CHAINED_ROWS_A_GROUP: u64 = 2;
 
-/// The most rows of a bin, on average, if they are chained: a block takes [`CHAINED_ROWS`].
+/// The average count of rows of a bin whose rows are chained. A block can process at most
+/// [`CHAINED_ROWS`].
 const ROWS_OF_CHAINS: u64 = 1 << 11;
 
-/// The count of groups that is expected: bins have capacity for as few as the least, pages for as
-/// many as the most.
+/// The expected count of groups. `least` determines the capacity of bins, and `most` the slots of
+/// pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Expected {
     pub least: u64,
     pub most: u64,
-    /// The rows of a group that is much larger than others. Bins of the last split have capacity
-    /// for two of these besides, if all of that is for no more than so many rows. It saves making
-    /// the split twice.
+    /// The expected count of rows of the largest group, if it is much larger than others. Bins of
+    /// the last split have capacity for two more such groups, but all bins together for at most
+    /// `spare` more rows. This avoids repeating the split.
     pub heaviest: u64,
     pub spare: u64,
 }
 
 impl Expected {
-    /// Returns an expectation of about as many groups.
+    /// Returns an expectation of about `groups` groups.
     pub(super) fn about(groups: u64) -> Self {
         Self { least: groups, most: groups, heaviest: 0, spare: 0 }
     }
 }
 
-/// Returns the 32-bit words that there are for a page.
+/// Returns the count of 32-bit words of memory for a page.
 fn page_words(machine: Machine) -> u32 {
     machine.pick(PerMachine { gpu: machine.block_words() / BLOCKS - WORDS_BESIDE, core: WORDS_ON_CORES })
 }
 
-/// How the rows of a bin are aggregated.
+/// The data structure that aggregates the rows of a bin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Page {
-    /// In a hash page that has a slot for each group.
+    /// A hash page, which has a slot for each group.
     Hash,
-    /// In chains of all rows.
+    /// Hash chains, which contain all rows of the bin.
     Chains,
 }
 
-/// The sizes of a group-by, and the layout of its scratch: the header, the counts of all bins and
-/// the words of a scan, which are 0 at first, the starts of bins, and the rows of the last split
-/// and of the one before it.
+/// The sizes of a group-by, and the layout of its scratch. The scratch has the header, the counts
+/// of all bins, the state of a scan (all of which are 0 at first), the starts of bins, and the rows
+/// after the last two splits.
 #[derive(Clone, Debug)]
 pub(super) struct HashPlan {
     pub rows: u64,
-    /// The bits of a bin's index.
+    /// The count of bits of a bin's index.
     pub page_bits: u32,
     pub page: Page,
     /// The slots of a hash page.
     pub slots: u32,
     pub levels: Vec<Level>,
-    /// The words of the rows of the last split, and of the one before it.
+    /// The words for the rows after the last split, and after the split before it.
     storage: [u64; 2],
 }
 
 impl HashPlan {
-    /// Makes the plan for `rows` rows of so many groups. The rows are in regions or side by side.
-    /// Returns `None` if there are too many rows.
+    /// Makes the plan for `rows` rows and the expected groups. The rows are in regions, or
+    /// contiguous. Returns `None` if there are too many rows.
     pub(super) fn new<K: KeyWord, V: Payload>(
         machine: Machine,
         (rows, regions): (u64, Option<Regions>),
@@ -115,8 +115,9 @@ impl HashPlan {
         Self::with_levels::<K, V>(machine, (rows, regions), expected, wanted, page_bits, &split_bits(page_bits))
     }
 
-    /// Makes the plan of a group-by whose rows are chained, as [`HashPlan::new`]. Returns `None` if
-    /// they have too few groups for that, or if there are too few rows or too many.
+    /// Makes the plan of a group-by whose rows are chained, with the arguments of
+    /// [`HashPlan::new`]. Returns `None` if there are too few groups, too few rows or too many rows
+    /// for chains.
     pub(super) fn of_chains<K: KeyWord, V: Payload>(
         machine: Machine,
         (rows, regions): (u64, Option<Regions>),
@@ -135,14 +136,14 @@ impl HashPlan {
         Self::with_levels::<K, V>(machine, (rows, regions), expected, wanted, page_bits, &bits)?.chained()
     }
 
-    /// Returns the same plan with chains of rows, if the bins are small enough.
+    /// Returns the same plan with chains instead of hash pages, if the bins are small enough.
     pub(super) fn chained(self) -> Option<Self> {
         let fits = self.levels.last().is_some_and(|last| last.bin_capacity <= CHAINED_ROWS as u64);
         fits.then_some(Self { page: Page::Chains, ..self })
     }
 
-    /// Returns the plan of splits with so many bits each, which make `page_bits`, or of none.
-    /// Returns `None` if there are too many of rows, splits or bits.
+    /// Returns the plan whose splits use `bits[i]` bits each, `page_bits` bits in all. Returns
+    /// `None` if there are too many rows, splits or bits.
     pub(super) fn with_levels<K: KeyWord, V: Payload>(
         machine: Machine,
         (rows, regions): (u64, Option<Regions>),
@@ -159,7 +160,7 @@ impl HashPlan {
             levels.map(|level| Pairs::<K, V>::words(level.capacity())).max().unwrap_or(0)
         });
         let fits = rows <= MAX_ROWS && are_valid(&levels);
-        // Pages vary, and fewer slots are cleared sooner.
+        // Pages vary in size, and fewer slots are cleared faster.
         let groups_of_page = most as f64 / (1u64 << page_bits) as f64;
         let enough = (groups_of_page + DEVIATIONS * groups_of_page.sqrt() + 16.0) / LOW_LOAD;
         let slots = wanted.slots::<K, V>(enough as u32, page_words(machine));
@@ -181,19 +182,18 @@ impl HashPlan {
         self.counts_at(self.levels.len())
     }
 
-    /// Returns the offset of what a scan of the last level's counts publishes in.
+    /// Returns the offset of the state of the scan of the last level's counts.
     pub(super) fn scan_at(&self) -> u64 {
         self.counts_end()
     }
 
-    /// Returns the count of words that are 0 at first.
+    /// Returns the count of words that must be 0 at first.
     pub(super) fn zeros(&self) -> u64 {
         let of_scan = if self.levels.is_empty() { 0 } else { starts_state_words(self.pages()) };
         self.scan_at() + of_scan
     }
 
-    /// Returns the offset of the starts of all bins, and their end, if those have no capacity of
-    /// their own.
+    /// Returns the offset of the starts of all bins, and their end, if bins have no fixed capacity.
     pub(super) fn starts_at(&self) -> u64 {
         self.zeros().next_multiple_of(2)
     }
@@ -256,7 +256,8 @@ mod tests {
                     let what = format!("2^{lg} rows of 2^{lg_groups} groups on {machine:?}");
                     let expected = Expected::about(1 << lg_groups);
                     let Some(plan) = HashPlan::new::<K, V>(machine, (1 << lg, None), expected, wanted) else {
-                        // Few groups may need bins several times as large as all rows.
+                        // If there are few groups, bins may need several times the memory of all
+                        // rows.
                         assert!(lg > 28, "{what}");
                         continue;
                     };

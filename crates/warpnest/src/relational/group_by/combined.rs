@@ -1,4 +1,4 @@
-//! The rows of each key made one, before a table gets them.
+//! Merges the rows of each key into one row before they are inserted into a table.
 
 use super::query::GroupBy;
 use super::wanted::Wanted;
@@ -9,10 +9,10 @@ use gpu_kernels::primitives::reduce::SumKind;
 use gpu_kernels::table::fold::Fold;
 use gpu_kernels::types::{KeyWord, ValueWord};
 
-/// Returns each key once, with the values of its rows combined; without values, the count of its
-/// rows. Waits until the count of keys is known.
+/// Returns each key once, with the combined values of its rows, or with the count of its rows if
+/// there are no values. Waits for the count of keys.
 ///
-/// Sums of floating-point numbers are added as `f64`, and the same from run to run on one device.
+/// Sums of floating-point numbers are added as `f64`, and are the same in every run on one device.
 ///
 /// # Errors
 /// As for [`GroupBy::run_on`].
@@ -69,7 +69,7 @@ where
     let (keys, mut columns) = query.run_on(stream, scratch)?.into_parts();
     let column = columns.swap_remove(0);
     let memory = |length| Buffer::<V>::uninitialized(scratch.device(), length);
-    // Counts have 32 bits, sums 64.
+    // Counts have 32 bits, and sums have 64 bits.
     let combined = match (column, values.is_some() && !fold.is_sum()) {
         (column, true) => column,
         (Words::Narrow(counts), _) if is_float || V::BITS == 64 => {

@@ -1,4 +1,4 @@
-//! The hot pass and the bins by themselves, for tests.
+//! Gives tests access to the hot pass and to the bins.
 
 use super::bins::{Attempt, Found, HashInput, group_in_bins, with_plan};
 use super::bins_plan::{Expected, HashPlan, Page};
@@ -12,20 +12,20 @@ use crate::{Buffer, Result, Stream};
 use gpu_kernels::column::ColumnParams;
 use gpu_kernels::types::{KeyWord, Payload, WordOf};
 
-/// What [`group_few`] found.
+/// The findings of [`group_few`].
 #[derive(Clone, Copy, Debug)]
 pub struct Few {
     /// The count of rows that were drawn.
     pub rows: u64,
-    /// The count of distinct keys among them.
+    /// The count of distinct keys among the drawn rows.
     pub distinct: u64,
     /// The count of hot keys.
     pub hot: u64,
     /// The count of drawn rows whose key is hot.
     pub covered: u64,
-    /// The estimate of the share of rows whose key is not hot.
+    /// The estimated share of rows whose key is not hot.
     pub missed_share: f64,
-    /// The estimate of the count of groups.
+    /// The estimated count of groups.
     pub estimated_groups: u64,
     /// The count of groups of hot keys.
     pub groups: u64,
@@ -33,9 +33,9 @@ pub struct Few {
     pub missed: u64,
 }
 
-/// Takes a sample and makes the hot pass over all rows, if `large` with the blocks of large tables.
-/// Returns what it found, and the keys and values of the rows of other groups; without a column of
-/// values no values.
+/// Takes a sample and runs the hot pass over all rows; if `large`, with the blocks of large tables.
+/// Returns the findings, and the keys and values of the rows whose key is not hot. Without a column
+/// of values it returns no values.
 ///
 /// # Errors
 /// The errors of the two steps.
@@ -94,8 +94,8 @@ pub(crate) type Outputs<'o, K, W> = (
     Option<&'o mut Buffer<W>>,
 );
 
-/// Groups rows by bins, for tests, with splits of `bits` bits each if there are any. Returns the
-/// count of groups, or `None` after an overflow.
+/// Groups rows by bins, for tests. If `bits` is not empty, the splits use these counts of bits.
+/// Returns the count of groups, or `None` after an overflow.
 ///
 /// # Errors
 /// The errors of [`GroupBy::run_on`](super::GroupBy::run_on).
@@ -131,9 +131,9 @@ pub fn group_by_hash<K: KeyWord, V: Payload>(
     })
 }
 
-/// Groups rows by bins for tests, with chains of rows and splits of `bits` bits each, for
-/// `expected` groups. Returns the count of groups and whether chains gave them and not hash pages;
-/// `None` after an overflow, or if bins are too large for chains.
+/// Groups rows by bins of chained rows, for tests, with splits of `bits` bits each, for `expected`
+/// groups. Returns the count of groups, and whether chains and not hash pages produced them.
+/// Returns `None` after an overflow, or if bins are too large for chains.
 ///
 /// # Errors
 /// The errors of [`GroupBy::run_on`](super::GroupBy::run_on).

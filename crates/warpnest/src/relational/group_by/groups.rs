@@ -4,23 +4,23 @@ use super::wanted::{Aggregate, Download, HostColumn, values};
 use crate::relational::columns::Words;
 use crate::{Buffer, Device, Error, InputError, Key, Result, Stream, Value};
 
-/// The groups of a [`GroupBy`](super::GroupBy), on the device: a key for each, and a column for
-/// each aggregate, all in the same order.
+/// The groups of a [`GroupBy`](super::GroupBy), on the device: the key of each group, and a column
+/// for each aggregate, all in the same order.
 #[derive(Debug)]
 pub struct Groups<K> {
     pub(in crate::relational) keys: Buffer<K>,
     pub(in crate::relational) columns: Vec<Words>,
     pub(super) report: GroupReport,
-    /// The id of the query, which its aggregates know.
+    /// The id of the query, which its aggregates contain, too.
     pub(super) query: u64,
 }
 
-/// The groups of a [`GroupBy`](super::GroupBy), on the host: a key for each, and a column for each
-/// aggregate, all in the same order.
+/// The groups of a [`GroupBy`](super::GroupBy), on the host: the key of each group, and a column
+/// for each aggregate, all in the same order.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct GroupsOnHost<K> {
-    /// The keys, each once.
+    /// The keys; each occurs once.
     pub keys: Vec<K>,
     /// How the groups were computed.
     pub report: GroupReport,
@@ -28,36 +28,36 @@ pub struct GroupsOnHost<K> {
     query: u64,
 }
 
-/// How groups were computed.
+/// The method by which groups are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Method {
-    /// The faster of the others, by the query and by a sample of the keys.
+    /// The faster of the other two methods, chosen by the query and by a sample of the keys.
     Auto,
-    /// Rows were sorted by key. Every query can be answered so.
+    /// Rows are sorted by key. Every query can be answered in this way.
     Sort,
-    /// Rows were aggregated on chip: rows with frequent keys in one pass over all rows, the others
-    /// in bins that hold a part of the keys each.
+    /// Rows are aggregated on chip. Rows with frequent keys are aggregated in one pass over all
+    /// rows, and other rows in bins of keys.
     Hash,
 }
 
-/// What is known of the way that groups were computed.
+/// A report of how groups were computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GroupReport {
-    /// How the groups were computed: not [`Method::Auto`].
+    /// The method that was used, which is never [`Method::Auto`].
     pub method: Method,
-    /// The count of groups that a sample of the keys let expect, if one was drawn. It is low if
-    /// most rows have few keys, and many keys have few rows.
+    /// The count of groups that a sample of the keys suggests, if there was one. The estimate is
+    /// low if most rows have few keys, and many keys have few rows.
     pub estimated_groups: Option<u64>,
     /// The count of rows with frequent keys, which were aggregated in one pass.
     pub hot_rows: u64,
-    /// Whether the sample was wrong about the keys, so that rows were taken another way.
+    /// Whether the sample was wrong about the keys, so that rows were grouped again in another way.
     pub overflowed: bool,
 }
 
 impl<K: Key> Groups<K> {
-    /// Makes them no groups; the memory stays.
+    /// Removes all groups, and keeps the memory.
     pub(super) fn clear(&mut self) {
         self.keys.empty();
         for column in &mut self.columns {
@@ -73,12 +73,12 @@ impl<K: Key> Groups<K> {
         self.keys.len()
     }
 
-    /// Returns whether there are no groups, since there were no rows.
+    /// Returns whether there are no groups, because there were no rows.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
 
-    /// Returns the keys, each once.
+    /// Returns the keys; each occurs once.
     pub fn keys(&self) -> &Buffer<K> {
         &self.keys
     }
@@ -86,20 +86,20 @@ impl<K: Key> Groups<K> {
     /// Returns an aggregate of each group.
     ///
     /// # Errors
-    /// [`InputError::ForeignAggregate`] if it was asked of another query.
+    /// [`InputError::ForeignAggregate`] if the aggregate belongs to another query.
     pub fn column<T: Value>(&self, aggregate: Aggregate<T>) -> Result<&Buffer<T>> {
         let words = self.columns.get(aggregate.number).filter(|_| aggregate.query == self.query);
         words.and_then(values).ok_or(Error::Input(InputError::ForeignAggregate))
     }
 
-    /// Returns the groups on the host: `downloads` has a function for each aggregate.
+    /// Returns the groups on the host. `downloads` contains a function for each aggregate.
     pub(super) fn on_host(&self, stream: &Stream, downloads: &[Download]) -> Result<GroupsOnHost<K>> {
         let columns = self.columns.iter().zip(downloads).map(|(words, download)| download(words, stream));
         let columns = columns.collect::<Result<_>>()?;
         Ok(GroupsOnHost { keys: self.keys.download(stream)?, report: self.report, columns, query: self.query })
     }
 
-    /// Returns the keys, and the aggregates in the order in which they were asked for.
+    /// Returns the keys, and the aggregates in the requested order.
     pub(super) fn into_parts(self) -> (Buffer<K>, Vec<Words>) {
         (self.keys, self.columns)
     }
@@ -115,7 +115,8 @@ impl<K: Key> Groups<K> {
     }
 }
 
-/// What runs by itself: no aggregate does, so that [`Aggregate::run`] says what to write instead.
+/// A type that can be run. No aggregate is one, so the compiler's message for [`Aggregate::run`]
+/// says what to write.
 #[diagnostic::on_unimplemented(
     message = "an aggregate is no query: it names a column of the groups",
     label = "the query is run, not its aggregate",
@@ -125,7 +126,7 @@ impl<K: Key> Groups<K> {
 pub trait Runs {}
 
 impl<T> Aggregate<T> {
-    /// Does not compile, and the compiler says how a query is run.
+    /// Fails to compile, with a message that says how a query is run.
     #[doc(hidden)]
     pub fn run(self, _: &Device) -> Result<GroupsOnHost<T>>
     where

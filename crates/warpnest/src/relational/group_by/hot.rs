@@ -1,5 +1,5 @@
-//! Few groups, and heavy hitters: rows of the most frequent keys are aggregated on chip in one pass
-//! over the input, whatever their order. The others are left for another way.
+//! The hot pass, for few groups and for heavy hitters: aggregates the rows of the most frequent
+//! keys on chip in one pass over the input. The other rows are left for another method.
 
 use super::outputs::Aggregates;
 use super::sample::{SMALL_BLOCKS, Sampled};
@@ -15,21 +15,21 @@ use gpu_kernels::relational::group_by::{
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::{KeyWord, Payload, WordOf};
 
-/// The share of missed rows below which few atomics are needed to append them: about one missed row
-/// in a warp's rows.
+/// If the share of missed rows is below this, appending them takes few atomic operations, because a
+/// warp has about one missed row.
 const FEW_MISSED: f64 = 1e-3;
-/// The count of blocks for each core of a CPU, and where the table is small: other cores do not
-/// wake up for few threads that have little memory.
+/// The blocks per core of a CPU, in general and for a small table. A small table needs more,
+/// because other cores do not wake up for few threads with little memory.
 const BLOCKS_A_CORE: u64 = 4;
 const SMALL_BLOCKS_A_CORE: u64 = 16;
 /// The most slots of a small table.
 const SMALL_SLOTS: u32 = 512;
 
-/// How the hot pass over the rows of a sample is launched, which decides where missed rows go.
+/// The launch configuration of the hot pass, which decides where missed rows are written.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HotShape {
     blocks: u64,
-    /// The count of rows of each block's region, unless all missed rows are side by side.
+    /// The count of rows of each block's region; `None` if all missed rows are contiguous.
     region: Option<u64>,
     rows: u64,
 }
@@ -48,7 +48,8 @@ impl HotShape {
         Self { blocks, region: (!is_few).then(|| region::<K, V>(rows, blocks as u32, threads)), rows }
     }
 
-    /// Returns the count of rows that there must be memory for: all may be missed.
+    /// Returns the count of rows for which the buffers of missed rows need memory: all rows may be
+    /// missed.
     pub(super) fn missed_rows(&self) -> u64 {
         self.region.map_or(self.rows, |region| self.blocks * region)
     }
@@ -59,38 +60,37 @@ impl HotShape {
     }
 }
 
-/// The memory that the rows of other than hot keys are copied to.
+/// The memory to which the rows of keys that are not hot are copied.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Missed<'m, K, W> {
-    /// The keys, as many as [`HotShape::missed_rows`] says.
+    /// The keys, of which there are [`HotShape::missed_rows`].
     pub keys: &'m Buffer<K>,
-    /// The values, as many, if there is a column of them.
+    /// The values, equally many, if there is a column of values.
     pub values: &'m Buffer<W>,
     /// The count of rows of each region.
     pub counts: &'m Buffer<u32>,
 }
 
-/// What the hot pass found.
+/// The findings of the hot pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HotFound {
-    /// The count of groups of hot keys, also of those that the outputs have no capacity for.
+    /// The count of groups of hot keys, including groups for which the outputs have no capacity.
     pub groups: u64,
     /// The count of rows whose key is not hot.
     pub missed: u64,
-    /// Their regions, unless they are side by side.
+    /// The regions of the missed rows; `None` if they are contiguous.
     pub regions: Option<Regions>,
 }
 
-/// Aggregates the rows of the hot keys of a sample of these `keys`, and writes their groups to the
-/// front of `out`, in any order. The rows of all other keys, none of which is among those groups,
-/// are copied to `missed`, in any order; waits for the counts of both. Returns them with the
-/// scratch of the sample, which is free then.
+/// Aggregates the rows of the hot keys of a sample of `keys`, and writes their groups to the front
+/// of `out`, in any order. The rows of all other keys are copied to `missed`, in any order. Waits
+/// for the counts of both, and returns them with the scratch of the sample, which is free then.
 ///
-/// `out` wants what it wanted when the sample was taken, and `shape` belongs to the sample. There
-/// is memory for all rows to be missed, so nothing is ever lost.
+/// `out` must have the same outputs as when the sample was taken, and `shape` must belong to the
+/// sample. There is memory for all rows to be missed, so no row is lost.
 ///
-/// One pass reads all rows once. A hot row costs a lookup and an atomic addition for each aggregate
-/// in a block's own memory.
+/// One pass reads all rows once. A row with a hot key costs a lookup in a block's shared memory,
+/// and an atomic addition there for each aggregate.
 ///
 /// # Errors
 /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer),
@@ -120,7 +120,7 @@ pub(super) fn hot_pass<'s, K: KeyWord, V: Payload>(
     stream.batch(|batch| {
         let header = batch.write(words);
         let part = |is_wanted: bool, at: u64| {
-            // SAFETY: the kernels read and write what is not null.
+            // SAFETY: the kernels read and write only arrays that are not null.
             if is_wanted { header.offset(at) } else { unsafe { Global::null() } }
         };
         let sums = part(out.sums.is_some(), layout.sums);
@@ -129,11 +129,11 @@ pub(super) fn hot_pass<'s, K: KeyWord, V: Payload>(
         let maxima = part(out.maxima.is_some(), layout.maxima).cast();
         let hot_keys = header.offset(layout.table).cast();
         let list = header.offset(layout.list).cast();
-        // SAFETY: the documentation of the kernels allows null for what is not wanted. The scratch
-        // has the layout's words; its aggregates are 0, since they were when the sample was taken.
-        // The list comes from the sample of these rows, and there is at least one row. Inputs have
-        // as many elements as there are rows, missed buffers as many as the shape says, outputs as
-        // many as the capacity.
+        // SAFETY: the documentation of the kernels allows null for arrays that are not wanted. The
+        // scratch has the layout's words. Its aggregates are still 0, as they were when the sample
+        // was taken. The list comes from the sample of these rows, and there is at least one row.
+        // Inputs have as many elements as there are rows, missed buffers as many as the shape says,
+        // and outputs as many as the capacity.
         unsafe {
             let plan = BuildHotParams { table, hot: hot as u32, padding: 0 };
             let build = BuildHot { keys: batch.read(keys), list, table_out: hot_keys, plan };

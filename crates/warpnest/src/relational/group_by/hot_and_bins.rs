@@ -1,5 +1,5 @@
-//! Groups that are aggregated on chip: the groups of hot keys in one pass over all rows, the others
-//! in bins. A sample of the keys decides which.
+//! Group-by on chip: the groups of hot keys are aggregated in one pass over all rows, and the other
+//! groups in bins. A sample of the keys decides which keys are hot.
 
 use super::bins::{Found, HashInput, SHARES_OF_BIN, group_in_bins};
 use super::bins_plan::Expected;
@@ -13,22 +13,23 @@ use gpu_kernels::column::ColumnParams;
 use gpu_kernels::split::MAX_SPLIT_BITS;
 use gpu_kernels::types::{KeyWord, Payload, ValueWord, WordOf};
 
-/// The share of the rows that may miss the hot keys if the hot pass is to come before bins: where
-/// more do, it takes longer than it saves.
+/// The largest share of rows that may miss the hot keys if the hot pass runs before the bins. If
+/// more rows miss, the pass takes longer than it saves.
 const MAX_MISSED: f64 = 0.2;
 
-/// The share of all rows, one in so many, that may miss the hot keys though no sign of it was
-/// drawn.
+/// If the missed rows exceed twice the expected count by more than `1 / MUCH_MISSED` of all rows,
+/// the sample counts as wrong.
 const MUCH_MISSED: u64 = 16;
 
-/// The factor by which more rows may miss the hot keys than the sample lets expect.
+/// The factor by which the missed rows may exceed the count that is estimated from the sample.
 const MORE_MISSED: f64 = 1.25;
 
-/// The count of groups of a bin, about, and the fewest bins.
+/// The approximate count of groups of a bin, and the fewest bins.
 const GROUPS_OF_BIN: f64 = 2048.0;
 const MIN_BINS: f64 = 256.0;
 
-/// The factor by which more keys must be drawn often than chance explains, to be a sign of skew.
+/// Frequently drawn keys are a sign of skew if there are this many times more of them than chance
+/// explains.
 const UNLIKELY: f64 = 32.0;
 
 /// The rows of a group-by.
@@ -41,20 +42,20 @@ pub(super) struct ChipInput<'i, K, V: Payload> {
     pub seed: u64,
 }
 
-/// The account of an attempt on chip.
+/// The report of an attempt on chip.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OnChip {
-    /// The count of groups that the sample let expect.
+    /// The count of groups that was estimated from the sample.
     pub estimated_groups: u64,
     /// The count of rows that were aggregated in the hot pass.
     pub hot_rows: u64,
-    /// Whether a sample was wrong, so that rows were taken another way.
+    /// Whether a sample was wrong, so that rows were grouped a second time in another way.
     pub overflowed: bool,
 }
 
-/// Aggregates the rows of each key on chip; waits for the result. Returns whether that succeeded:
-/// if not, the keys are so frequent, or the groups so many, that rows must be sorted, and
-/// `computed` is unspecified.
+/// Aggregates the rows of each key on chip; waits for the result. Returns whether that succeeded.
+/// If not, some keys are so frequent, or groups so many, that rows must be sorted, and `computed`
+/// is unspecified.
 pub(super) fn hot_and_bins<K: KeyWord + ValueWord, V: Payload>(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -68,7 +69,7 @@ pub(super) fn hot_and_bins<K: KeyWord + ValueWord, V: Payload>(
     loop {
         let sampled = sample(stream, scratch, input.keys, &computed.outputs(input.column), input.seed)?;
         report.estimated_groups = sampled.groups();
-        // The estimate is low if some keys are rare, and varies.
+        // The estimate is low if some keys are rare, and it varies.
         let hot_pass_first = is_hot_pass_first(&sampled) || was_hot == Some(false);
         let expected = if hot_pass_first { others(&sampled).most + sampled.hot } else { sampled.groups() };
         capacity = computed.reserve(&device, capacity.max(expected / 4 * 5 + 1024).min(rows))?;
@@ -91,7 +92,7 @@ pub(super) fn hot_and_bins<K: KeyWord + ValueWord, V: Payload>(
             Found::Overflow if was_hot.is_some() => {
                 return Ok((false, OnChip { overflowed: true, hot_rows: 0, ..report }));
             }
-            // The sample was wrong. Another one is of other rows.
+            // The sample was wrong. A new sample with another seed draws other rows.
             Found::Overflow => {
                 (report.overflowed, report.hot_rows) = (true, 0);
                 was_hot = Some(hot_pass_first);
@@ -101,23 +102,23 @@ pub(super) fn hot_and_bins<K: KeyWord + ValueWord, V: Payload>(
     }
 }
 
-/// Returns whether hot keys are aggregated before the other rows are split: if most rows have such
-/// keys, or if they could make bins overflow.
+/// Returns whether hot keys are aggregated before the other rows are split. They are if most rows
+/// have hot keys, or if hot keys could make bins overflow.
 fn is_hot_pass_first<K>(sampled: &Sampled<'_, K>) -> bool {
     if sampled.missed_share <= MAX_MISSED {
         return true;
     }
     let (drawn, groups) = (sampled.rows as f64, sampled.groups().max(1) as f64);
     let bins = (groups / GROUPS_OF_BIN).max(MIN_BINS);
-    // A bin has capacity for some standard deviations more than its share. A key that is drawn more
-    // often may have half of these.
+    // A bin's capacity exceeds its mean size by some standard deviations. A key that is drawn at
+    // least `harmless` times may use up half of this excess.
     let mut harmless = 4.0 * drawn / (groups * bins).sqrt();
     if bins <= (1u64 << MAX_SPLIT_BITS) as f64 {
-        // One split is enough, which can be made again.
+        // One split is enough, and it can be repeated after an overflow.
         harmless = harmless.max(drawn / SHARES_OF_BIN as f64);
     }
-    // The count of keys that are drawn at least so often if all groups are as large: each count of
-    // draws has a Poisson distribution.
+    // `expected` is the count of keys that are drawn at least `times` times if all groups are
+    // equally large. Then draws have a Poisson distribution.
     let mean = drawn / groups;
     let mut probability = (-mean).exp();
     let mut expected = groups * (1.0 - probability);
@@ -133,8 +134,8 @@ fn is_hot_pass_first<K>(sampled: &Sampled<'_, K>) -> bool {
     false
 }
 
-/// Returns the count of groups that are expected besides the groups of hot keys. Where most rows
-/// have hot keys, or some keys have many, the others are likely rare.
+/// Returns the expected count of groups besides the groups of hot keys. If most rows have hot keys,
+/// or if some keys have many rows, the other keys are likely rare.
 fn others<K>(sampled: &Sampled<'_, K>) -> Expected {
     let missed = (sampled.missed_share * sampled.all_rows as f64 * MORE_MISSED) as u64;
     let others = |groups: u64| groups.saturating_sub(sampled.hot).clamp(1, missed.max(1));
@@ -143,7 +144,7 @@ fn others<K>(sampled: &Sampled<'_, K>) -> Expected {
     Expected { least, most, heaviest: sampled.heaviest_missed(), spare: sampled.all_rows }
 }
 
-/// Aggregates the rows of hot keys, then splits the others.
+/// Aggregates the rows of hot keys, and then the other rows by bins.
 fn hot_pass_and_bins<K: KeyWord + ValueWord, V: Payload>(
     stream: &Stream,
     sampled: Sampled<'_, K>,
@@ -155,7 +156,7 @@ fn hot_pass_and_bins<K: KeyWord + ValueWord, V: Payload>(
     let (expected, out) = (others(&sampled), computed.outputs(input.column));
     let expected_missed = (sampled.missed_share * rows as f64 * MORE_MISSED) as u64;
     let shape = HotShape::new::<K, V>(stream, &sampled);
-    // What the hot pass leaves is beside the scratch, which the bins need.
+    // The missed rows are stored in the second scratch, because the bins need the first.
     let mut beside = sampled.scratch.take_beside();
     let missed_rows = shape.missed_rows();
     let values_at = (missed_rows * K::BITS as u64).div_ceil(128) * 2;
@@ -171,7 +172,7 @@ fn hot_pass_and_bins<K: KeyWord + ValueWord, V: Payload>(
     let found = if hot.missed == 0 {
         Found::Groups(hot.groups)
     } else if hot.missed > 2 * expected_missed + rows as u64 / MUCH_MISSED {
-        // The sample was wrong, and so is what it says of the others.
+        // The sample was wrong, and so is its estimate of the other groups.
         Found::Overflow
     } else {
         let rows = HashInput {

@@ -1,4 +1,4 @@
-//! The memory of groups, which an earlier result of the same query may have left, and their order.
+//! The memory of groups, which an earlier result of the query may provide, and sorting of groups.
 
 use super::wanted::{Query, Wanted};
 use crate::primitives::{Scratch, gather, iota, sort_pairs};
@@ -6,18 +6,18 @@ use crate::relational::columns::Words;
 use crate::{Buffer, Device, Result, Stream};
 use gpu_kernels::types::{KeyWord, ValueWord};
 
-/// Memory for keys, and for the aggregates of a query in the order in which they are wanted.
+/// Memory for keys, and for the aggregates of a query in the requested order.
 #[derive(Debug)]
 pub(in crate::relational) struct Memory<K> {
     pub keys: Buffer<K>,
     pub columns: Vec<Words>,
 }
 
-/// The keys of groups and their aggregates, in the order in which these are wanted.
+/// The keys of groups and their aggregates, in the requested order.
 pub(in crate::relational) type Grouped<K> = (Buffer<K>, Vec<Words>);
 
 impl<K: KeyWord> Memory<K> {
-    /// Returns memory that begins with none.
+    /// Returns empty memory, which grows later.
     pub(super) fn new(query: &Query<'_>, device: &Device) -> Result<Self> {
         let column = |wanted: &Wanted| {
             let is_wide = match *wanted {
@@ -33,7 +33,7 @@ impl<K: KeyWord> Memory<K> {
         Ok(Self { keys: Buffer::uninitialized(device, 0)?, columns })
     }
 
-    /// Returns keys and aggregates of `groups` groups, whose contents are unspecified.
+    /// Returns buffers of keys and aggregates for `groups` groups, whose contents are unspecified.
     pub(crate) fn of_length(mut self, device: &Device, groups: usize) -> Result<Grouped<K>> {
         self.keys.fit_at_least(device, groups)?;
         self.keys.set_length(groups);
@@ -44,7 +44,7 @@ impl<K: KeyWord> Memory<K> {
     }
 }
 
-/// Returns keys and columns in the order of `by`, and that sorted.
+/// Sorts `by`, and returns it with the keys and columns in the same order.
 pub(in crate::relational) fn permuted<S: KeyWord + ValueWord, K: KeyWord + ValueWord>(
     stream: &Stream,
     scratch: &mut Scratch,

@@ -1,13 +1,12 @@
 //! Group-by: aggregates of the rows of each key.
 //!
-//! [`GroupBy`] (`query`) takes the columns and what is `wanted` of them, and chooses a way:
-//! `sort`, which any query can take, or `on_chip`, whose groups `hot_and_bins` finds. There a
-//! `sample` of the keys decides which rows `hot` aggregates in one pass, and which are split
-//! into `bins`, by a `bins_plan` that knows all sizes beforehand. [`GroupsOnHost`] and
-//! [`Groups`] are the results. Kernels of the same names are in
-//! `gpu_kernels::relational::group_by`.
+//! [`GroupBy`] (`query`) takes the columns and the `wanted` aggregates, and chooses between `sort`,
+//! which works for every query, and `on_chip`, whose groups `hot_and_bins` computes. There a
+//! `sample` of the keys decides which rows `hot` aggregates in one pass, and which are split into
+//! `bins`, whose sizes `bins_plan` computes beforehand. [`GroupsOnHost`] and [`Groups`] are the
+//! results. The kernels are in modules of the same names in `gpu_kernels::relational::group_by`.
 //!
-//! No table is used here, so that tables combine the rows of each key by it (`combined`).
+//! This module uses no map or set, because maps use it to merge the rows of each key (`combined`).
 
 mod bins;
 mod bins_plan;

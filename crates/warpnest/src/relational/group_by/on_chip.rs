@@ -1,4 +1,4 @@
-//! Which queries can be aggregated on chip, and what becomes of their results.
+//! Decides which queries can be aggregated on chip, and returns their results as columns.
 
 use super::hot_and_bins::{ChipInput, OnChip, hot_and_bins};
 use super::memory::{Grouped, Memory, permuted};
@@ -16,9 +16,9 @@ use gpu_kernels::seam::Global;
 use gpu_kernels::types::{KeyWord, Nothing, Payload, ValueWord, WordOf};
 
 impl Query<'_> {
-    /// Returns whether the query can be answered on chip: if values of one column are added or
-    /// compared, at most, floating-point numbers are not added, and no indices of rows are needed.
-    /// [`sums_may_wrap`] tells of means.
+    /// Returns whether the query can be answered on chip. At most one column may be added or
+    /// compared, no floating-point numbers may be added, and no row indices may be needed. Queries
+    /// with means must also pass [`sums_may_wrap`].
     pub(super) fn fits_on_chip(&self) -> bool {
         let adds_floats = |wanted: &Wanted| match *wanted {
             Wanted::Sum(column) | Wanted::Mean(column) => {
@@ -36,8 +36,8 @@ impl Query<'_> {
     }
 }
 
-/// Returns whether the sum behind a mean may wrap: if values are so large that the sum over all
-/// rows might. Reads them once, and waits for the result; not if there is no such mean.
+/// Returns whether a sum from which a mean is computed may wrap, because values are large. Reads
+/// the values once and waits for the result, unless there is no such mean.
 pub(super) fn sums_may_wrap(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -53,7 +53,7 @@ pub(super) fn sums_may_wrap(
             batch.zero(found, 1)?;
             let plan = ExceedingParams::of_sums(rows, is_signed);
             let exceeding = Exceeding { words: batch.read(words), found: batch.write(found).cast(), plan };
-            // SAFETY: there is a word for each row, and the scratch has one, which is 0.
+            // SAFETY: there is a word for each row, and `found` is one word, which is 0.
             unsafe { batch.launch(&exceeding, rows) }
         })?;
         if found.download_at(stream, 0)? != 0 {
@@ -63,8 +63,8 @@ pub(super) fn sums_may_wrap(
     Ok(false)
 }
 
-/// Returns the groups' keys, and their aggregates in the order in which they are wanted; `None` if
-/// rows must be sorted.
+/// Returns the keys of the groups, and their aggregates in the requested order; `None` if the rows
+/// must be sorted instead.
 pub(super) fn group_on_chip<K: KeyWord + ValueWord>(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -78,7 +78,7 @@ pub(super) fn group_on_chip<K: KeyWord + ValueWord>(
     let joined;
     let keys: &Buffer<K> = match input.keys {
         KeysOnDevice::One(keys) => keys,
-        // Two columns of keys become one.
+        // Two columns of keys are joined to one column.
         KeysOnDevice::Two(_) => {
             joined = Buffer::uninitialized(&device, input.rows as usize)?;
             // SAFETY: there is a key for each row.
@@ -116,7 +116,7 @@ pub(super) fn group_on_chip<K: KeyWord + ValueWord>(
     Ok((Some((keys, columns)), report))
 }
 
-/// Queues encoding or decoding keys, to the second buffer, which may be the first.
+/// Queues encoding or decoding keys from the first buffer to the second, which may be the same.
 fn recoded<K: KeyWord>(
     stream: &Stream,
     order: KeyOrder,
@@ -125,12 +125,12 @@ fn recoded<K: KeyWord>(
 ) -> Result<()> {
     stream.batch(|batch| {
         let (output, keys) = (batch.write(to), batch.read(from));
-        // SAFETY: both buffers have as many keys.
+        // SAFETY: both buffers have the same count of keys.
         unsafe { recode(batch, (order, how), from.len() as u64, keys, output) }
     })
 }
 
-/// A query with what it works in.
+/// A query, with its stream, its scratch and its memory.
 type Of<'a, 'q, K> = (&'a Stream, &'a mut Scratch, &'a Query<'q>, Memory<K>);
 
 /// Returns the keys and the aggregates of a query whose values have a known type.

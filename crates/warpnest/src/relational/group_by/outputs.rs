@@ -1,21 +1,21 @@
-//! What is computed of each group's rows of one column, and where it is written.
+//! The aggregates that are computed from each group's rows of one column, and their output buffers.
 
 use crate::{Buffer, Device, Result};
 use gpu_kernels::column::ColumnParams;
 use gpu_kernels::relational::group_by::Wanted;
 use gpu_kernels::types::{Scalar, ValueWord};
 
-/// The aggregates of one column, or of none: buffers as long as the capacity for groups. What is
-/// `None` is not computed.
+/// The outputs for aggregates of at most one column, each as long as the capacity for groups. An
+/// aggregate that is `None` is not computed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Aggregates<'o, K, W> {
-    /// How the column's values are added and compared.
+    /// Tells how the column's values are added and compared.
     pub column: ColumnParams,
     /// The key of each group.
     pub keys: &'o Buffer<K>,
     /// The count of rows of each group.
     pub counts: Option<&'o Buffer<u32>>,
-    /// The sum of the [widened](ColumnParams::widened) values of each group, wrapping.
+    /// The sum of the [widened](ColumnParams::widened) values of each group. Additions wrap.
     pub sums: Option<&'o Buffer<u64>>,
     /// The least value of each group.
     pub minima: Option<&'o Buffer<W>>,
@@ -30,7 +30,7 @@ impl<K, W: Scalar> Aggregates<'_, K, W> {
         Wanted { counts, sums, minima: minima.is_some(), maxima: maxima.is_some() }
     }
 
-    /// Returns the count of 32-bit words that the aggregates of a group take on chip.
+    /// Returns the count of 32-bit words that the aggregates of a group take in on-chip memory.
     pub(crate) fn words(&self) -> u32 {
         let word = W::BITS / 32;
         let words = |is_wanted: bool, words: u32| if is_wanted { words } else { 0 };
@@ -40,7 +40,7 @@ impl<K, W: Scalar> Aggregates<'_, K, W> {
             + words(self.maxima.is_some(), word)
     }
 
-    /// Returns the count of groups that all buffers have capacity for.
+    /// Returns the count of groups for which all buffers have capacity.
     pub(crate) fn capacity(&self) -> u64 {
         let values = [self.minima, self.maxima].into_iter().flatten().map(|values| values.len());
         let others = values.chain(self.counts.map(|counts| counts.len())).chain(self.sums.map(|sums| sums.len()));
@@ -48,8 +48,8 @@ impl<K, W: Scalar> Aggregates<'_, K, W> {
     }
 }
 
-/// The aggregates that are computed: those that are `Some`. As long as there are groups, in memory
-/// that may be larger.
+/// The computed aggregates, which are the fields that are `Some`. The buffers are as long as there
+/// are groups, but their memory may be larger.
 #[derive(Debug)]
 pub struct Computed<K, W> {
     /// The key of each group.
@@ -78,7 +78,7 @@ impl<K, W> Computed<K, W> {
 }
 
 impl<K: ValueWord, W: ValueWord> Computed<K, W> {
-    /// Makes capacity for `groups` groups; returns for how many there is memory.
+    /// Makes capacity for `groups` groups; returns the count of groups for which there is memory.
     pub(super) fn reserve(&mut self, device: &Device, groups: u64) -> Result<u64> {
         let groups = groups as usize;
         self.keys.fit_at_least(device, groups)?;

@@ -1,4 +1,4 @@
-//! What a group-by is asked for.
+//! The query of a group-by.
 
 use super::groups::{GroupReport, Groups, GroupsOnHost, Method};
 use super::memory::Memory;
@@ -14,10 +14,11 @@ use gpu_kernels::plain::PlainHalf;
 use gpu_kernels::primitives::reduce::SumKind;
 use std::fmt;
 
-/// The fewest rows that are aggregated on chip: the sample takes as long as sorting fewer.
+/// The fewest rows that are aggregated on chip. With fewer rows, the sample alone takes as long as
+/// sorting.
 const MIN_HASHED_ROWS: u64 = 1 << 16;
 
-/// A group-by: the rows with equal keys become a group, of which counts, sums, least, greatest,
+/// A group-by: rows with equal keys form a group, for which counts, and sums, least, greatest,
 /// mean, first and last values are computed.
 ///
 /// ```
@@ -32,21 +33,21 @@ const MIN_HASHED_ROWS: u64 = 1 << 16;
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 ///
-/// The rows may be slices or buffers, and every call reads them anew. Equal columns are read once
-/// for all of their aggregates.
+/// The columns may be slices or buffers, and every call reads each of them once, for all of its
+/// aggregates.
 ///
 /// - **Sums** of integers are 64 bits wide and wrap. Sums of floating-point numbers are `f64`, and
-///   the same from run to run on one device.
-/// - **Least and greatest values.** A NaN is neither while its group has a number
+///   are the same in every run on one device.
+/// - **Least and greatest values.** A NaN is the result only if all values are NaNs
 ///   ([`GroupBy::skip_nans`]). −0 is less than 0.
-/// - **Means** are `f64`: of integers the one next to the exact mean, of floating-point numbers the
-///   sum over the count of rows.
+/// - **Means** are `f64`. For integers it is the `f64` next to the exact mean, and for
+///   floating-point numbers the sum divided by the count of rows.
 /// - **First and last values** come from the group's first and last row.
 ///
-/// Queries of one column at most that add no floating-point numbers, and want no rows in their
-/// order, are answered on chip on a GPU; others by sorting rows ([`Method`]). Rows are sorted, too,
-/// for means of 64-bit integers so large that the sum of as many could wrap; to know that takes a
-/// pass over the column. The scratch takes 24 to 36 bytes a row with 32-bit keys and values.
+/// On a GPU a query is answered on chip if it uses at most one column of values, adds no
+/// floating-point numbers, and needs no order of rows. Other queries sort the rows ([`Method`]).
+/// Rows are also sorted for means of 64-bit integers whose sum might wrap; the check takes a pass
+/// over the column. The scratch takes 24 to 36 bytes per row with 32-bit keys and values.
 pub struct GroupBy<'q, K> {
     keys: KeyColumns<'q, K>,
     query: Query<'q>,
@@ -55,8 +56,8 @@ pub struct GroupBy<'q, K> {
 }
 
 impl<'q, K: Key> GroupBy<'q, K> {
-    /// Returns a query for the groups of rows with equal `keys`. Without aggregates it gives the
-    /// different keys.
+    /// Returns a query for the groups of rows with equal `keys`. Without aggregates its result is
+    /// the distinct keys.
     pub fn new(keys: impl IntoColumn<'q, K>) -> Self {
         Self::of(KeyColumns::One(keys.into_column()))
     }
@@ -65,69 +66,70 @@ impl<'q, K: Key> GroupBy<'q, K> {
         Self { keys, query: Query::new(), method: Method::Auto, seed: None }
     }
 
-    /// Sets the order of the groups; [`Order::Any`] if this is not called.
+    /// Sets the order of the groups; the default is [`Order::Any`].
     pub fn order(&mut self, order: Order) -> &mut Self {
         self.query.order = order;
         self
     }
 
-    /// Sets whether NaNs are skipped where the least or greatest value is wanted, as they are if
-    /// this is not called: the least and the greatest value of a group are NaN only if all of its
-    /// values are. Otherwise they are NaN if one is. A sum or mean with a NaN is a NaN in any case.
+    /// Sets whether least and greatest values skip NaNs, which is the default. If they do, the
+    /// least and greatest values of a group are NaN only if all of its values are NaN. If they do
+    /// not, a single NaN makes both NaN. A sum or mean with a NaN is always a NaN.
     pub fn skip_nans(&mut self, skip: bool) -> &mut Self {
         self.query.skips_nans = skip;
         self
     }
 
-    /// Asks for the count of rows of each group.
+    /// Requests the count of rows of each group.
     pub fn count(&mut self) -> Aggregate<u32> {
         self.query.add(Wanted::Count)
     }
 
-    /// Asks for the sum of `values` in each group.
+    /// Requests the sum of `values` in each group.
     pub fn sum<T: Number>(&mut self, values: impl IntoColumn<'q, T>) -> Aggregate<T::Sum> {
         let column = self.numbers(values.into_column());
         self.query.add(Wanted::Sum(column))
     }
 
-    /// Asks for the least of `values` in each group.
+    /// Requests the least of `values` in each group.
     pub fn min<T: Number>(&mut self, values: impl IntoColumn<'q, T>) -> Aggregate<T> {
         let column = self.numbers(values.into_column());
         self.query.add(Wanted::Min(column))
     }
 
-    /// Asks for the greatest of `values` in each group.
+    /// Requests the greatest of `values` in each group.
     pub fn max<T: Number>(&mut self, values: impl IntoColumn<'q, T>) -> Aggregate<T> {
         let column = self.numbers(values.into_column());
         self.query.add(Wanted::Max(column))
     }
 
-    /// Asks for the sum of the upper halves of `values`, which tells with the sum the exact one.
+    /// Requests the sum of the upper halves of `values`. Together with the wrapping sum, it
+    /// determines the exact sum.
     #[cfg(feature = "arrow")]
     pub(crate) fn sum_of_upper<T: Number<Word = u64>>(&mut self, values: impl IntoColumn<'q, T>) -> Aggregate<T::Sum> {
         let column = self.numbers(values.into_column());
         self.query.add(Wanted::SumOfUpper(column))
     }
 
-    /// Asks for the mean of `values` in each group.
+    /// Requests the mean of `values` in each group.
     pub fn mean<T: Number>(&mut self, values: impl IntoColumn<'q, T>) -> Aggregate<f64> {
         let column = self.numbers(values.into_column());
         self.query.add(Wanted::Mean(column))
     }
 
-    /// Asks for the value of each group's first row.
+    /// Requests the value of each group's first row.
     pub fn first<T: Value>(&mut self, values: impl IntoColumn<'q, T>) -> Aggregate<T> {
         let column = self.query.column(values.into_column(), None);
         self.query.add(Wanted::First(column))
     }
 
-    /// Asks for the value of each group's last row.
+    /// Requests the value of each group's last row.
     pub fn last<T: Value>(&mut self, values: impl IntoColumn<'q, T>) -> Aggregate<T> {
         let column = self.query.column(values.into_column(), None);
         self.query.add(Wanted::Last(column))
     }
 
-    /// Asks for an aggregate of words that stand for numbers of another type.
+    /// Requests an aggregate of words that represent numbers of another type.
     pub(super) fn of_words<T: Value>(
         &mut self,
         values: &'q Buffer<T>,
@@ -142,17 +144,17 @@ impl<'q, K: Key> GroupBy<'q, K> {
         self.query.column(values, Some((T::COLUMN, T::SUM_KIND)))
     }
 
-    /// Sets how the groups are computed; [`Method::Auto`] if this is not called. A query that
-    /// [`Method::Hash`] cannot answer is answered by sorting all the same, and so are rows that are
-    /// too many or whose keys are too unlike for it; the report says so.
+    /// Sets the method that computes the groups; the default is [`Method::Auto`]. Rows are sorted
+    /// even with [`Method::Hash`] if that cannot answer the query, or if the rows are too many or
+    /// their keys too skewed. The report tells the method that was used.
     pub fn method(&mut self, method: Method) -> &mut Self {
         self.method = method;
         self
     }
 
-    /// Sets the seed of the sample and of the hash constants, which are random if this is not
-    /// called. The same rows are computed in the same way then. But which of several equally rare
-    /// keys are taken for frequent ones may still differ.
+    /// Sets the seed of the sample and of the hash constants, which are random by default. With the
+    /// same seed, the same rows are computed in the same way. But if several keys are equally rare,
+    /// a different one of them may count as frequent.
     pub fn seed(&mut self, seed: u64) -> &mut Self {
         self.seed = Some(seed);
         self
@@ -167,13 +169,13 @@ impl<'q, K: Key> GroupBy<'q, K> {
         self.run_on(stream, &mut Scratch::new(device))?.on_host(stream, &self.query.downloads)
     }
 
-    /// Returns the groups on the device, computed on `stream`; waits until their count is known.
-    /// The scratch is best kept for the next call: then memory is allocated for the groups alone,
-    /// and for columns that are copied to the device.
+    /// Returns the groups on the device, computed on `stream`; waits for their count. The scratch
+    /// should be kept for later calls, because then only the groups, and columns that are copied to
+    /// the device, need new memory.
     ///
     /// # Errors
-    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless all columns have as
-    /// many rows; [`InputError::TooManyItems`](crate::InputError::TooManyItems),
+    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless all columns have
+    /// equally many rows; [`InputError::TooManyItems`](crate::InputError::TooManyItems),
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
     /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
     pub fn run_on(&self, stream: &Stream, scratch: &mut Scratch) -> Result<Groups<K>> {
@@ -182,26 +184,26 @@ impl<'q, K: Key> GroupBy<'q, K> {
     }
 
     /// Computes the groups as [`GroupBy::run_on`] does, in the memory of an earlier result of this
-    /// query, which grows as needed: what grows is there twice meanwhile. After an error there are
-    /// no groups, unless they were of another query or device: then they stay as they are.
+    /// query. A buffer that is too small grows, and is in memory twice meanwhile. After an error
+    /// `groups` is empty, unless it belongs to another query or device; then it is unchanged.
     ///
     /// # Errors
-    /// As for [`GroupBy::run_on`], and
-    /// [`InputError::ForeignAggregate`](crate::InputError::ForeignAggregate) if `groups` are of
-    /// another query, or of this one before more aggregates were asked for.
+    /// The errors of [`GroupBy::run_on`], and
+    /// [`InputError::ForeignAggregate`](crate::InputError::ForeignAggregate) if `groups` is from
+    /// another query, or from this query before more aggregates were requested.
     pub fn run_into(&self, stream: &Stream, scratch: &mut Scratch, groups: &mut Groups<K>) -> Result<()> {
         if groups.query != self.query.number || groups.columns.len() != self.query.wanted.len() {
             return Err(Error::Input(InputError::ForeignAggregate));
         }
         groups.keys.check_device("the groups", scratch.device())?;
         groups.clear();
-        // Not even a small allocation: it would take as long as grouping millions of rows.
+        // Even a small allocation would take as long as grouping millions of rows.
         let columns = groups.columns.iter_mut().map(Words::take).collect();
         *groups = self.run_with(stream, scratch, Memory { keys: groups.keys.take().into_words(), columns })?;
         Ok(())
     }
 
-    /// Computes the groups in this memory.
+    /// Computes the groups in the given memory.
     pub(in crate::relational) fn run_with(
         &self,
         stream: &Stream,
@@ -247,7 +249,7 @@ where
     A: Key<Word = u32> + PlainHalf,
     B: Key<Word = u32> + PlainHalf,
 {
-    /// Returns a query for the groups of rows that are equal in two columns of 32-bit keys.
+    /// Returns a query for the groups of rows whose keys are equal in two columns of 32 bits each.
     ///
     /// ```
     /// use warpnest::Device;

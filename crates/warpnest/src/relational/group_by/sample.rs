@@ -1,4 +1,4 @@
-//! The sample that decides how rows are grouped, and the keys that it finds hot.
+//! The sample that decides how rows are grouped, and its hot keys.
 
 use super::outputs::Aggregates;
 use crate::hash::constants;
@@ -14,49 +14,50 @@ use gpu_kernels::relational::group_by::{SampleKeys, SampleKeysParams, SelectHot,
 use gpu_kernels::types::{KeyWord, Scalar};
 use std::marker::PhantomData;
 
-/// The bits of the count of draws from a large input, and the least, which a small one may be
-/// smaller than.
+/// The base-2 logarithm of the count of draws from a large input, and the lowest such logarithm,
+/// unless the input itself is smaller.
 const SAMPLE_BITS: u32 = 17;
 const LEAST_SAMPLE_BITS: u32 = 8;
-/// The bits by which an input of medium size is larger than its sample: on cores a draw takes ten
-/// times as long as adding a row.
+/// The base-2 logarithm of the ratio between an input of medium size and its sample. It is larger
+/// on a CPU, where a draw takes ten times as long as adding a row.
 const SHARE_BITS: PerMachine<u32> = PerMachine { gpu: 4, core: 6 };
 
-/// What a sample tells of the rows. The list of its hot keys, and memory for their table and
-/// aggregates, are in the scratch, which is borrowed until the hot pass is done.
+/// The findings of a sample of the rows. The scratch contains the list of hot keys, and memory for
+/// their table and aggregates; it is borrowed until the hot pass is complete.
 #[derive(Debug)]
 pub(crate) struct Sampled<'s, K> {
     pub(super) scratch: &'s mut Scratch,
     pub(super) layout: Layout,
-    /// The table of hot keys, which is not built yet.
+    /// The parameters of the table of hot keys, which is not built yet.
     pub(super) table: HotTable,
-    /// Whether the table takes all memory of a multiprocessor.
+    /// Whether the table takes all shared memory of a multiprocessor.
     pub(super) is_large: bool,
     /// The count of all rows.
     pub all_rows: u64,
-    /// The count of rows that were drawn: from 2^16 to 2^17 of a large input.
+    /// The count of rows that were drawn, which is 2^16 to 2^17 for a large input.
     pub rows: u64,
-    /// The count of their distinct keys.
+    /// The count of distinct keys of the drawn rows.
     pub distinct: u64,
-    /// The count of hot keys: the most frequent ones, as many as fit on chip.
+    /// The count of hot keys, which are the most frequent keys that fit on chip.
     pub hot: u64,
     /// The count of drawn rows whose key is hot.
     pub covered: u64,
-    /// The class of the hot keys that were drawn least often, unless only some of theirs are hot.
+    /// The lowest class, or count of draws, whose keys are all hot.
     pub least_hot: u32,
-    /// The share of all rows whose key is likely not hot, by the estimate of (Good, 1953, §2): the
-    /// keys that were drawn `r` times have as many rows as those that were drawn `r + 1` times had
+    /// The estimated share of all rows whose key is not hot, after (Good, 1953, §2). The keys that
+    /// were drawn `r` times have about the share of all rows that the keys drawn `r + 1` times have
     /// in the sample.
     pub missed_share: f64,
-    /// The count of keys that were drawn once, twice, and so on; the last element counts all that
-    /// were drawn as often or more often.
+    /// The count of keys that were drawn once, twice, and so on. The last element counts all keys
+    /// that were drawn at least that many times.
     pub classes: [u32; CLASSES as usize - 1],
     keys: PhantomData<K>,
 }
 
 impl<K> Sampled<'_, K> {
-    /// Returns an estimate of the count of groups, from the keys that were drawn once and twice
-    /// (Chao, 1984). It is at most the count of rows. It is low if frequencies differ much.
+    /// Returns an estimate of the count of groups, from the counts of keys that were drawn once and
+    /// twice (Chao, 1984). It is at most the count of rows, and is low if the frequencies of keys
+    /// differ much.
     pub(crate) fn groups(&self) -> u64 {
         let [once, twice] = [self.classes[0], self.classes[1]].map(f64::from);
         let unseen = if twice > 0.0 { once * once / (2.0 * twice) } else { once * (once - 1.0).max(0.0) / 2.0 };
@@ -65,18 +66,19 @@ impl<K> Sampled<'_, K> {
 }
 
 impl<K> Sampled<'_, K> {
-    /// Returns the most rows that a key likely has that is not hot.
+    /// Returns the likely maximum of the count of rows of a key that is not hot.
     pub(crate) fn heaviest_missed(&self) -> u64 {
         let drawn = self.least_hot.saturating_sub(1) as f64;
-        // Three standard deviations of a Poisson distribution, and somewhat more for few draws.
+        // The term is three standard deviations of a Poisson distribution, plus a margin for few
+        // draws.
         let drawn = drawn + 3.0 * drawn.sqrt() + 3.0;
         (drawn * self.all_rows as f64 / self.rows.max(1) as f64) as u64
     }
 
-    /// Returns an estimate of the count of groups if the frequencies of keys fall by a power law,
-    /// as the frequencies of words do. Then the count of distinct keys grows by a power of the
-    /// count of rows, whose exponent is the share of keys that were drawn once (Karlin, 1967). The
-    /// estimate is high if they do not.
+    /// Returns an estimate of the count of groups if the frequencies of keys follow a power law, as
+    /// the frequencies of words do. Then the count of distinct keys grows by a power of the count
+    /// of rows, whose exponent is the share of keys that were drawn once (Karlin, 1967). For other
+    /// frequencies the estimate is high.
     pub(crate) fn groups_of_power_law(&self) -> u64 {
         let exponent = self.classes[0] as f64 / self.distinct.max(1) as f64;
         let growth = (self.all_rows as f64 / self.rows.max(1) as f64).max(1.0).powf(exponent);
@@ -84,7 +86,7 @@ impl<K> Sampled<'_, K> {
     }
 }
 
-/// The layout of the scratch, in 64-bit words. What comes before `list` is 0 at first.
+/// The layout of the scratch, in 64-bit words. The words before `list` are 0 at first.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
     pub classes: u64,
@@ -101,7 +103,7 @@ pub(super) struct Layout {
 
 impl Layout {
     fn new(sample_bits: u32, max_slots: u32) -> Self {
-        // Every array begins at an even word, so at a multiple of 16 bytes.
+        // Every array begins at an even word, so it is aligned to 16 bytes.
         let (slots, cells) = (max_slots.next_multiple_of(4) as u64, (1u64 << sample_bits).max(2));
         let classes = header::WORDS as u64;
         let sums = classes + CLASSES as u64 / 2;
@@ -116,21 +118,21 @@ impl Layout {
     }
 }
 
-/// The small blocks that a multiprocessor runs at a time, and the words that each leaves to them
-/// all: what a block takes besides.
+/// The count of small blocks that a multiprocessor runs at a time, and the count of words that each
+/// block needs besides its table.
 pub(super) const SMALL_BLOCKS: u32 = 3;
 const WORDS_BESIDE: u32 = 128;
 
-/// Returns the sizes of the tables of hot keys on the device of this stream.
+/// Returns the sizes of the tables of hot keys on the device of `stream`.
 fn sizes(stream: &Stream, key_words: u32, group_words: u32) -> HotSizes {
     let (machine, large) = (stream.machine(), stream.machine().block_words());
-    // A CPU runs one block a core.
+    // A CPU runs one block on each core.
     let small = machine.pick(PerMachine { gpu: large / SMALL_BLOCKS - WORDS_BESIDE, core: large });
     let share = machine.pick(PerMachine { gpu: HotShare::OF_LANES, core: HotShare::OF_A_CORE });
     HotSizes { key_words, group_words, small, large, share }
 }
 
-/// Returns the scalar arguments of the draws, for `rows` rows, of which there is one at least.
+/// Returns the scalar arguments of the draws from `rows` rows; there is at least one row.
 fn draws(stream: &Stream, rows: u64, seed: u64) -> SampleKeysParams {
     let [a, b] = constants(seed);
     let share_bits = stream.machine().pick(SHARE_BITS);
@@ -139,19 +141,19 @@ fn draws(stream: &Stream, rows: u64, seed: u64) -> SampleKeysParams {
     SampleKeysParams { a, b, rows, position_bits, sample_bits }
 }
 
-/// Returns the rows, of so many, whose keys a group-by on this stream draws with this seed: for
-/// tests and benchmarks of keys that were chosen against it.
+/// Returns the indices of the rows, out of `rows`, that a group-by on `stream` draws with `seed`.
+/// Tests and benchmarks use it to choose keys that defeat the sample.
 pub fn sampled_rows(stream: &Stream, rows: u64, seed: u64) -> impl Iterator<Item = u64> {
     let SampleKeysParams { a, position_bits, sample_bits, .. } = draws(stream, rows, seed);
     (0..1 << sample_bits).map(move |draw| position(draw, a, position_bits)).filter(move |&row| row < rows)
 }
 
-/// The share of the rows that distinct keys have if it is not worth making the rows of each key one
-/// before they reach a table in memory.
+/// If there are more distinct keys than this share of the rows, it is not worth merging the rows of
+/// each key before they are inserted into a table in memory.
 const MOSTLY_DISTINCT: f64 = 0.7;
 
-/// Returns whether nearly all rows have keys of their own, by a sample, and no key has many; waits
-/// for it.
+/// Returns whether, according to a sample, nearly every row has a key of its own, and no key has
+/// many rows; waits for the sample.
 ///
 /// # Errors
 /// As for [`sample`].
@@ -168,11 +170,11 @@ pub(crate) fn are_mostly_distinct<K: KeyWord>(
     Ok(drawn_often == 0 && sampled.groups() as f64 > MOSTLY_DISTINCT * sampled.all_rows as f64)
 }
 
-/// Draws some rows at random positions, counts how often each of their keys was drawn, and lists
-/// the most frequent ones; waits for what it found. Positions are random, so the order of rows
-/// makes no difference. `seed` determines the draws, and the table of the hot keys.
+/// Draws some rows at random positions, counts how often each key was drawn, and lists the most
+/// frequent keys; waits for the result. The positions are random, so the order of the rows has no
+/// effect. `seed` determines the draws, and the table of the hot keys.
 ///
-/// As many keys are hot as fit on chip with what is wanted of each group.
+/// As many keys are hot as fit on chip with the wanted aggregates.
 ///
 /// # Errors
 /// [`InputError::TooManyItems`](crate::InputError::TooManyItems),
@@ -203,8 +205,8 @@ pub(crate) fn sample<'s, K: KeyWord, W: Scalar>(
             let draw = SampleKeys { keys, cells, counts, classes, header, plan: of_sample };
             let plan = SelectHotParams { sample: of_sample, capacity };
             let select = SelectHot { keys, cells, counts, classes, list, header, plan };
-            // SAFETY: the scratch has the layout's words, of which those before the list are 0. It
-            // has a cell for twice as many draws, and a list for as many keys as fit on chip.
+            // SAFETY: the scratch has the layout's words, of which the words before the list are 0.
+            // It has cells for twice as many draws, and a list for as many keys as fit on chip.
             unsafe {
                 batch.launch(&draw, 1 << sample_bits)?;
                 batch.launch(&select, (2u64 << sample_bits).div_ceil(CELLS as u64))
@@ -221,9 +223,9 @@ pub(crate) fn sample<'s, K: KeyWord, W: Scalar>(
     let classes = std::array::from_fn(|times| class(times as u64 + 1));
     let not_hot: u64 = (1..choice.least as u64).map(|times| times * class(times) as u64).sum();
     let candidates = hot - (choice.frequent as u64).min(hot);
-    // The rows of keys that were drawn `t` times are estimated by the draws of keys that were drawn
-    // `t + 1` times. For keys drawn less often than the candidates, these are the draws of the
-    // classes up to the candidates' class; for the candidates, the draws of the class above.
+    // The count of rows of keys that were drawn `t` times is estimated from the draws of keys that
+    // were drawn `t + 1` times. For keys drawn less often than the candidates, these are the
+    // classes up to the candidates' class; for the candidates, the next higher class.
     let [of_candidates, above] = [choice.least - 1, choice.least].map(|times| match times {
         1..CLASSES => class(times as u64) as f64,
         _ => 0.0,

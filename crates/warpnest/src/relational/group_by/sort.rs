@@ -1,8 +1,8 @@
-//! Groups of sorted rows: the way that any query can take.
+//! Group-by by sorting rows, which works for every query.
 //!
-//! Keys are sorted with the one column that is added or compared, or with the indices of the rows
-//! if there are several, or if first or last rows are wanted. The sort is stable. Then each group
-//! is a run of equal keys, whose rows are in their order.
+//! The keys are sorted with the only column that is added or compared. If there are several such
+//! columns, or if first or last rows are wanted, the keys are sorted with the row indices instead.
+//! The sort is stable, so the rows of each group are in the order of the input.
 
 use super::memory::{Grouped, Memory, permuted};
 use super::wanted::{Order, Query, Wanted};
@@ -29,7 +29,7 @@ pub(super) struct SortInput<'i, 'q, K> {
     pub order: KeyOrder,
 }
 
-/// Returns the groups' keys, and their aggregates in the order in which they are wanted.
+/// Returns the keys of the groups, and their aggregates in the requested order.
 pub(super) fn group_sorted<K: KeyWord + ValueWord>(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -58,8 +58,8 @@ pub(super) fn group_sorted<K: KeyWord + ValueWord>(
     }
 }
 
-/// The offsets of arrays in the scratch, in words of 64 bits; each offset is even. The sort has the
-/// words from the scratch's beginning; when it is done, others use them.
+/// The offsets of arrays in the scratch, in 64-bit words; each offset is even. The sort uses the
+/// words at the beginning of the scratch, which are reused after the sort.
 struct Regions {
     coded: u64,
     row_numbers: u64,
@@ -101,21 +101,22 @@ impl Regions {
     }
 }
 
-/// What a query needs besides the sort.
+/// The memory that a query needs besides the sort.
 #[derive(Clone, Copy)]
 struct Needs {
     /// Whether keys are encoded.
     encoding: bool,
-    /// Whether the indices of rows are sorted.
+    /// Whether row indices are sorted with the keys.
     row_numbers: bool,
     /// The bits of the widest column whose values are gathered.
     gathered_bits: u64,
-    /// Whether upper halves are added for a mean.
+    /// Whether upper halves of values are added for a mean.
     uppers: bool,
 }
 
 impl Needs {
-    /// Returns what is needed with keys in this order, if the column `rides` is sorted with them.
+    /// Returns the needs for keys in the given order. The column `rides`, if any, is sorted with
+    /// the keys.
     fn of<K>(
         query: &Query<'_>,
         (keys, order): (&KeysOnDevice<'_, K>, KeyOrder),
@@ -134,8 +135,8 @@ impl Needs {
     }
 }
 
-/// Sorts the keys with the column `rides`, whose words are `payload`; with the indices of the rows
-/// if there is none; or alone if the payload is nothing.
+/// Sorts the keys together with the column `rides`, whose words are `payload`. If there is no such
+/// column, sorts them with the row indices, or alone if the payload is nothing.
 fn sorted_with<K: KeyWord + ValueWord, P: Payload>(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -145,7 +146,7 @@ fn sorted_with<K: KeyWord + ValueWord, P: Payload>(
     memory: Memory<K>,
 ) -> Result<Grouped<K>> {
     let device = scratch.device().clone();
-    // Keys that need no order of their own are sorted by their words.
+    // Keys that need not be in ascending order are sorted by their words, without encoding.
     let order = match input.keys {
         KeysOnDevice::One(_) if query.order != Order::ByKey => KeyOrder::default(),
         _ => input.order,
@@ -174,8 +175,8 @@ fn sorted_with<K: KeyWord + ValueWord, P: Payload>(
             row_numbers: base.offset(at.payload).cast(),
         };
         let distinct = base.offset(at.distinct).cast();
-        // SAFETY: the regions have what the first batch wrote, and the outputs are as long as there
-        // are groups.
+        // SAFETY: the regions contain the results of the first batch, and the outputs have an
+        // element for each group.
         unsafe {
             recode(batch, (order, Recoding::Decode), groups as u64, distinct, batch.write(&keys_out))?;
             if let Some(first_rows) = &first_rows {
@@ -200,7 +201,8 @@ fn sorted_with<K: KeyWord + ValueWord, P: Payload>(
     }
 }
 
-/// Queues sorting the keys in this order, with the payload, and finding where groups begin.
+/// Queues sorting the keys in the given order, with the payload, and finding the start of each
+/// group.
 ///
 /// # Safety
 /// `work` has all regions.
@@ -213,8 +215,7 @@ unsafe fn queue_sort<'b, K: KeyWord + ValueWord, P: Payload>(
 ) -> Result<()> {
     let rows = input.rows;
     let base = batch.write(work);
-    // SAFETY: each region is as large as what is written there, and there are that many rows in all
-    // columns.
+    // SAFETY: each region is large enough for its array, and all columns have `rows` rows.
     unsafe {
         let coded = base.offset(at.coded).cast::<K>();
         if needs.encoding {
@@ -242,19 +243,19 @@ unsafe fn queue_sort<'b, K: KeyWord + ValueWord, P: Payload>(
     }
 }
 
-/// The groups as runs of sorted rows.
+/// The groups, which are runs of sorted rows.
 struct SortedGroups<'a> {
-    /// The words of the scratch. The first ones, which the sort has used, are free.
+    /// The words of the scratch. The words at its beginning, which the sort has used, are free.
     base: Global<u64>,
     at: &'a Regions,
     rows: u64,
     groups: u64,
     starts: Global<u32>,
-    /// The indices of the rows, sorted by key, unless a column was sorted.
+    /// The indices of the rows, sorted by key, unless a column was sorted with the keys.
     row_numbers: Global<u32>,
 }
 
-/// What [`DescribeGroups`] writes.
+/// The property of groups that [`DescribeGroups`] writes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Described {
     Counts,
@@ -263,11 +264,11 @@ enum Described {
 }
 
 impl SortedGroups<'_> {
-    /// Queues writing a word for each group.
+    /// Queues writing a property of each group.
     ///
     /// # Safety
-    /// `output` is an array of the batch, to write, with an element for each group. There are row
-    /// indices, unless counts are wanted.
+    /// `output` is an array of the batch, for writing, with an element for each group. The row
+    /// indices were sorted, unless counts are wanted.
     unsafe fn describe(&self, batch: &Batch<'_>, what: Described, output: Global<u32>) -> Result<()> {
         // SAFETY: the kernel's documentation allows null outputs.
         let null = unsafe { Global::null() };
@@ -280,15 +281,16 @@ impl SortedGroups<'_> {
             lasts: only(Described::Lasts),
             plan: DescribeParams { groups: self.groups },
         };
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller guarantees the arrays.
         unsafe { batch.launch(&describe, self.groups) }
     }
 
-    /// Queues all aggregates of a column, whose values are sorted if it `rides` with the keys.
+    /// Queues all aggregates of a column. Its values are already sorted if the column `rides` with
+    /// the keys.
     ///
     /// # Safety
-    /// The values have a row for each key, and there are row indices unless the column rides. The
-    /// outputs have an element for each group.
+    /// There is a value for each row, and the row indices were sorted unless the column rides with
+    /// the keys. The outputs have an element for each group.
     unsafe fn column<'b>(
         &self,
         batch: &Batch<'b>,
@@ -297,7 +299,7 @@ impl SortedGroups<'_> {
         rides: bool,
         outputs: &'b [Words],
     ) -> Result<()> {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller guarantees the arrays.
         unsafe {
             match values {
                 WordsOf::Narrow(values) => self.aggregates::<u32>(batch, of, values, rides, outputs),
@@ -318,8 +320,8 @@ impl SortedGroups<'_> {
         let (base, at) = (self.base, self.at);
         let source = batch.read(values);
         let sorted = if rides { base.offset(at.payload).cast::<W>() } else { base.offset(at.gathered).cast() };
-        // SAFETY: as the caller promises. The words that the sort has left free are enough for a
-        // word of 32 bits for each group: they held a key for each row.
+        // SAFETY: the caller guarantees the arrays. The words that the sort used are enough for a
+        // 32-bit word per group, because they held a key per row.
         unsafe {
             if query.is_folded(column) && !rides {
                 launch_gather(batch, (source, self.rows), (self.row_numbers, self.rows), sorted)?;

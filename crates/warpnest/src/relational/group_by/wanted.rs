@@ -1,5 +1,5 @@
-//! What a query asks for: columns of values, aggregates of them, and an order. Where the aggregates
-//! of a column are written is in `outputs`.
+//! The description of a query: columns of values, aggregates of these columns, and an order.
+//! `outputs` describes the buffers to which aggregates are written.
 
 use crate::relational::columns::{Column, Lend, Words, WordsOf};
 use crate::{Buffer, Device, Error, InputError, Result, Stream, Value};
@@ -17,15 +17,15 @@ pub enum Order {
     /// Any order, which may differ from run to run.
     #[default]
     Any,
-    /// Ascending keys: numbers in their order, pairs by their first halves and then by their
-    /// second ones, types of your own by their words.
+    /// Ascending keys. Pairs are ordered by their first halves and then by their second halves, and
+    /// user-defined types by their words.
     ByKey,
     /// The order of the groups' first rows.
     FirstSeen,
 }
 
-/// An aggregate of a query, whose column [`GroupsOnHost::column`](super::GroupsOnHost::column) and
-/// [`Groups::column`](super::Groups::column) give.
+/// An aggregate of a query. [`GroupsOnHost::column`](super::GroupsOnHost::column) and
+/// [`Groups::column`](super::Groups::column) return its values.
 #[derive(Debug)]
 pub struct Aggregate<T> {
     pub(super) query: u64,
@@ -40,7 +40,7 @@ impl<T> Clone for Aggregate<T> {
 }
 impl<T> Copy for Aggregate<T> {}
 
-/// A vector of an aggregate's type.
+/// A `Vec` of an aggregate's type.
 pub(super) type HostColumn = Box<dyn Any + Send + Sync>;
 
 /// A function that downloads the words of an aggregate as a vector of its type.
@@ -52,29 +52,29 @@ fn download<T: Value>(words: &Words, stream: &Stream) -> Result<HostColumn> {
     Ok(Box::new(column.download(stream)?))
 }
 
-/// Returns words as the values of type `T` that they were computed as; `None` if their size is
-/// another one.
+/// Returns words as values of the type `T` as which they were computed; `None` if `T` has another
+/// size.
 pub(super) fn values<T: Value>(words: &Words) -> Option<&Buffer<T>> {
     let address: *const Buffer<T> = match words {
         Words::Narrow(words) if T::Word::BITS == 32 => std::ptr::from_ref(words).cast(),
         Words::Wide(words) if T::Word::BITS == 64 => std::ptr::from_ref(words).cast(),
         Words::Narrow(_) | Words::Wide(_) => return None,
     };
-    // SAFETY: the layout of a buffer does not depend on the type of its elements. These are as
-    // large, and values of the type: the query that gave the aggregate computed them so.
+    // SAFETY: the layout of a buffer does not depend on the type of its elements. The elements have
+    // the size of `T`, and the query computed them as values of `T`.
     Some(unsafe { &*address })
 }
 
-/// What a query asks for, besides its keys.
+/// The description of a query, without its keys.
 pub(super) struct Query<'q> {
-    /// The id of the query, which its aggregates know.
+    /// The id of the query, which its aggregates contain, too.
     pub number: u64,
     pub columns: Vec<ValueColumn<'q>>,
     pub wanted: Vec<Wanted>,
-    /// How each aggregate comes to the host.
+    /// The function for each aggregate that copies it to the host.
     pub downloads: Vec<Download>,
     pub order: Order,
-    /// Whether a NaN is neither the least nor the greatest value while there is a number.
+    /// Whether a NaN is the least or greatest value only of a group without numbers.
     pub skips_nans: bool,
 }
 
@@ -92,8 +92,8 @@ impl<'q> Query<'q> {
         Aggregate { query: self.number, number: self.wanted.len() - 1, values: PhantomData }
     }
 
-    /// Returns the index of a column of values, which is a new one unless the same column is there.
-    /// `numbers` tells how its values are added and compared, if that is wanted.
+    /// Returns the index of a column of values, which is added unless the query has it already.
+    /// `numbers` tells how its values are added and compared, if they are.
     pub(super) fn column<T: Value>(
         &mut self,
         values: Column<'q, T>,
@@ -121,19 +121,19 @@ impl Query<'_> {
         self.wanted.iter().any(|wanted| wanted.folded() == Some(column))
     }
 
-    /// Returns how the values of a column are added and compared, if they are.
+    /// Returns how the values of a column are added and compared, or `None` if they are not.
     pub(super) fn numbers(&self, column: usize) -> Option<(ColumnParams, SumKind)> {
         let (params, kind) = self.columns[column].numbers?;
         Some((if self.skips_nans { params } else { params.with_nans_first() }, kind))
     }
 
-    /// Returns whether a column has 64-bit integers whose mean is wanted: their sums may wrap.
+    /// Returns whether a column has 64-bit integers whose mean is wanted. Their sums may wrap.
     pub(super) fn has_wide_mean(&self, column: usize) -> bool {
         let is_integer = matches!(self.columns[column].numbers, Some((_, SumKind::Unsigned | SumKind::Signed)));
         is_integer && self.columns[column].bits == 64 && self.wanted.contains(&Wanted::Mean(column))
     }
 
-    /// Returns whether the indices of rows are needed, whatever the count of columns.
+    /// Returns whether the indices of rows are needed, even if the query has only one column.
     pub(super) fn needs_rows(&self) -> bool {
         let of_rows = |wanted: &Wanted| matches!(wanted, Wanted::First(_) | Wanted::Last(_));
         self.order == Order::FirstSeen || self.wanted.iter().any(of_rows)
@@ -151,23 +151,25 @@ impl Wanted {
     }
 }
 
-/// A column of values, which one or several aggregates are of.
+/// A column of values, from which one or more aggregates are computed.
 pub(super) struct ValueColumn<'q> {
     address: [usize; 2],
     pub rows: usize,
     /// The bits of a value.
     pub bits: u32,
-    /// How numbers are added and compared; `None` if only first and last values are wanted.
+    /// Tells how the numbers are added and compared; `None` if only first and last values are
+    /// wanted.
     pub numbers: Option<(ColumnParams, SumKind)>,
     pub lend: Lend<'q>,
 }
 
-/// An aggregate that is wanted, of the column with that index.
+/// A requested aggregate, with the index of its column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wanted {
     Count,
     Sum(usize),
-    /// The sum of the upper halves of 64-bit integers: with the sum it tells the exact one.
+    /// The sum of the upper halves of 64-bit integers. Together with the wrapping sum, it
+    /// determines the exact sum.
     #[cfg_attr(not(feature = "arrow"), expect(dead_code, reason = "record batches alone ask for it"))]
     SumOfUpper(usize),
     Min(usize),

@@ -10,8 +10,7 @@ use crate::relational::columns::{IntoColumn, KeyColumns};
 use crate::{Device, Key, Result, Stream};
 use gpu_kernels::plain::PlainHalf;
 
-/// A join of two tables: the indices of those rows of a left and of a right table whose keys are
-/// equal.
+/// A join of two tables. It returns the indices of the left and right rows whose keys are equal.
 ///
 /// ```
 /// use warpnest::Device;
@@ -31,29 +30,28 @@ use gpu_kernels::plain::PlainHalf;
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 ///
-/// - **Columns** are slices or buffers, and every call reads them anew. What stands beside the keys
-///   is gathered by row index ([`gather`](crate::primitives::gather)).
-/// - **Keys** are equal if their words are. Keys of a floating-point type of your own are compared
-///   by their bits, so a NaN meets the same NaN. Several rows may have one key, on both sides. A
-///   null key meets none ([`Join::left_valid`]).
-/// - **Order.** Pairs come in any order, which may differ from run to run. Sorting them is up to
-///   you.
-/// - **Complexity.** Rows are read three times and written twice if the smaller side is large
+/// - **Columns** are slices or buffers, and every call reads them again. Other columns of the
+///   tables can be gathered by the row indices ([`gather`](crate::primitives::gather)).
+/// - **Keys** are equal if their words are equal. User-defined floating-point keys are compared by
+///   their bits, so a NaN equals the same NaN. Keys may be repeated on both sides. A null key
+///   equals no key ([`Join::left_valid`]).
+/// - **Order.** Pairs are returned in any order, which may differ from run to run.
+/// - **Complexity.** If the smaller side is large, rows are read three times and written twice
 ///   ([`JoinMethod::Split`](super::JoinMethod::Split)); otherwise probe rows are read once. If some
 ///   keys have many rows, one or both sides are split again or sorted
-///   ([`JoinReport::overflowed`](super::JoinReport::overflowed)), which takes up to three quarters
-///   as long again. On a GPU, work on a key with many rows is divided among blocks. Semi and anti
-///   joins are content with the first row that a row meets.
-/// - **Memory.** [`Join::scratch_bytes`] tells the most that the scratch takes: 12 to 20 bytes for
-///   each row of both sides with 32-bit keys, and 20 to 30 with 64-bit ones, if rows are split; a
-///   hash table 16 to 32 bytes a build row, or 32 to 64. The result takes 8 bytes a pair. It is
-///   written into memory for as many pairs as there are if each row meets one at most. If there are
-///   more, memory for all is allocated, and the last step made again; [`Join::run_into`] uses the
-///   memory of an earlier result. Pairs that are more than there is memory for are given in chunks
-///   ([`Join::run_in_chunks`]). Where keys may be null, the keys that are not null are compacted
-///   first: that takes 8 bytes a row of such a side, or 12.
-/// - **Guarantee beside concurrent operations.** As of every operation that takes a stream: the
-///   columns are read when their writers are done, and the result is there when the call returns.
+///   ([`JoinReport::overflowed`](super::JoinReport::overflowed)), which adds up to three quarters
+///   of the time. On a GPU the work on a key with many rows is divided among blocks. Semi and anti
+///   joins stop at the first match of a row.
+/// - **Memory.** [`Join::scratch_bytes`] returns the most bytes that the scratch takes. If rows are
+///   split, these are 12 to 20 bytes per row of both sides with 32-bit keys, and 20 to 30 bytes
+///   with 64-bit keys. A hash table takes 16 to 32 bytes per build row, or 32 to 64 bytes with
+///   64-bit keys. The result takes 8 bytes per pair. Its first allocation is enough if each row
+///   matches at most one row. For more pairs, larger memory is allocated, and the last step is
+///   repeated; [`Join::run_into`] reuses the memory of an earlier result. If the pairs exceed the
+///   memory, [`Join::run_in_chunks`] returns them in chunks. If keys may be null, the other keys
+///   are compacted first, which takes 8 bytes per row of that side, or 12 bytes with 64-bit keys.
+/// - **Concurrent operations.** The columns are read after earlier writes to them, and the result
+///   is complete when the call returns.
 ///
 /// Source: the partitioned hash join (Sioulas 2019), with a counting sort in place of chains.
 pub type Join<'q, K> = JoinQuery<'q, ByKeys<'q, K>>;
@@ -74,7 +72,7 @@ impl<'q, K: Key> ByKeys<'q, K> {
         [Table { keys: left, valid: of_left }, Table { keys: right, valid: of_right }]
     }
 
-    /// Brings the tables to the device, and runs a join of them.
+    /// Copies the tables to the device if necessary, and calls `run` with them.
     pub(super) fn run_with<T>(
         &self,
         options: &JoinOptions<'q>,
@@ -117,21 +115,22 @@ impl<'q, K: Key> Joins<'q> for ByKeys<'q, K> {
 impl<'q, K: Key> JoinsRows<'q> for ByKeys<'q, K> {}
 
 impl<'q, K: Key> Join<'q, K> {
-    /// Returns an inner join of the rows of a left and of a right table, by these keys.
+    /// Returns an inner join of the rows of a left and a right table, by the given keys.
     pub fn new(left: impl IntoColumn<'q, K>, right: impl IntoColumn<'q, K>) -> Self {
         Self::of(ByKeys::new(left, right))
     }
 
-    /// Sets the most build rows of a bin that is not heavy, so that tests meet heavy bins.
+    /// Sets the most build rows of a bin that does not count as heavy, so that tests can provoke
+    /// heavy bins.
     #[doc(hidden)]
     pub fn light_rows(&mut self, rows: u32) -> &mut Self {
         self.joined.light_rows = Some(rows);
         self
     }
 
-    /// Returns the most bytes that the scratch takes for this join on `device`, whatever the keys.
-    /// The result takes 8 bytes a pair ([`Join::size`]), or 4 bytes a row for semi and anti joins;
-    /// a slice on a GPU takes its size, and two columns of keys take 8 bytes a row.
+    /// Returns the most bytes of scratch for this join on `device`, for any keys. The result takes
+    /// 8 bytes per pair ([`Join::size`]), or 4 bytes per row of a semi or anti join. On a GPU, a
+    /// slice also takes its own size. Two columns of keys take 8 bytes per row.
     ///
     /// # Errors
     /// [`InputError::TooManyItems`](crate::InputError::TooManyItems) and
@@ -144,7 +143,7 @@ impl<'q, K: Key> Join<'q, K> {
         Ok((of_join + left.scratch_bytes()? + right.scratch_bytes()?) as usize)
     }
 
-    /// Returns the count of pairs, when it is known. No memory for pairs is allocated.
+    /// Returns the count of pairs, without allocating memory for pairs.
     ///
     /// # Errors
     /// As for [`Join::run_on`].
@@ -152,7 +151,7 @@ impl<'q, K: Key> Join<'q, K> {
         self.size_on(device.default_stream(), &mut Scratch::new(device))
     }
 
-    /// Returns the count of pairs, counted on `stream`; waits until it is known.
+    /// Returns the count of pairs, computed on `stream`; waits for the count.
     ///
     /// # Errors
     /// As for [`Join::run_on`].

@@ -1,4 +1,4 @@
-//! Joins whose pairs are given in chunks.
+//! Joins whose pairs are returned in chunks.
 
 use super::by_keys::Join;
 use super::columns::Columns;
@@ -13,12 +13,13 @@ use gpu_kernels::types::KeyWord;
 use std::iter::once;
 use std::ops::{Deref, Range};
 
-/// The rows that a part begins at a multiple of: kernels take arrays that are aligned to 16 bytes.
+/// The first row of a part is a multiple of this, because kernels need arrays that are aligned to
+/// 16 bytes.
 const ALIGNED_ROWS: usize = 4;
 
 impl<K: Key> Join<'_, K> {
-    /// Gives the pairs in chunks, each of at most `most_pairs` of them (0 is taken for 1): for more
-    /// pairs than there is memory for. Returns how many there were in all.
+    /// Passes the pairs to `each` in chunks of at most `most_pairs` pairs (0 counts as 1), for
+    /// joins with more pairs than fit into memory. Returns the count of all pairs.
     ///
     /// ```
     /// use warpnest::relational::Join;
@@ -38,20 +39,21 @@ impl<K: Key> Join<'_, K> {
     /// # Ok::<(), warpnest::Error>(())
     /// ```
     ///
-    /// - **Kinds.** All of them. In a right or full join, right rows that meet no row come last.
+    /// - **Kinds.** All kinds are supported. In a right or full join, unmatched right rows come
+    ///   last.
     /// - **Complexity.** The rows of one side are arranged once, and read for each chunk, as in a
-    ///   [`KeptSide`](super::KeptSide): the smaller side for inner joins, and else the right side.
-    ///   The rows of the other side are joined a part at a time. A part that has more pairs than a
-    ///   chunk is divided by their count, so some rows are looked up twice or three times. A row
-    ///   with more pairs than a chunk has them a part of the other side at a time. Right and full
-    ///   joins arrange the left rows, too, for the right rows that meet none.
-    /// - **Memory.** A chunk takes 8 bytes a pair, and its memory is used for the next one. A side
-    ///   that is arranged takes what [`KeptSide`](super::KeptSide) says, and the scratch as much as
-    ///   a [`KeptSide`](super::KeptSide) takes of it: it may be more than
-    ///   [`Join::scratch_bytes`] tells, since large sides are split.
+    ///   [`KeptSide`](super::KeptSide): the smaller side in inner joins, and the right side in
+    ///   other joins. The rows of the other side are joined in parts. If a part has more pairs than
+    ///   a chunk, it is divided further, so some rows are looked up two or three times. If one row
+    ///   has more pairs than a chunk, it is joined with one part of the arranged side at a time.
+    ///   Right and full joins also arrange the left rows, to find the unmatched right rows.
+    /// - **Memory.** A chunk takes 8 bytes per pair, and its memory is reused for the next chunk.
+    ///   The arranged side takes the memory of a [`KeptSide`](super::KeptSide), and so does the
+    ///   scratch. It may be more than [`Join::scratch_bytes`], because large sides are split.
     ///
     /// # Errors
-    /// As for [`Join::run_on`], and the errors of `each`, which gets no further chunk then.
+    /// The errors of [`Join::run_on`], and the errors of `each`, after which no further chunk is
+    /// passed to it.
     pub fn run_in_chunks<E: From<Error>>(
         &self,
         stream: &Stream,
@@ -61,7 +63,7 @@ impl<K: Key> Join<'_, K> {
     ) -> Result<u64, E> {
         let joined = Joined::new(scratch.device())?;
         let mut chunks = Chunks { stream, most: most_pairs.max(1), joined, pairs: 0, each };
-        // What `each` returns comes out beside the library's own errors.
+        // Errors of `each` are returned beside the library's own errors.
         let done =
             self.joined.run_with(&self.options, stream, scratch, |sides, scratch| Ok(chunks.all(sides, scratch)))?;
         done.map(|()| chunks.pairs)
@@ -74,14 +76,14 @@ struct Chunks<'c, F> {
     /// The most pairs of a chunk.
     most: usize,
     joined: Joined,
-    /// The count of pairs so far.
+    /// The count of pairs of all chunks so far.
     pairs: u64,
     each: F,
 }
 
-/// What is joined a part at a time.
+/// A join that is computed in parts.
 struct Task<'t, W> {
-    /// The tables: the first one's rows are divided into parts.
+    /// The tables. The rows of the first table are divided into parts.
     sides: [&'t Side<'t, W>; 2],
     kind: JoinKind,
     method: JoinMethod,
@@ -91,7 +93,7 @@ struct Task<'t, W> {
 }
 
 impl<'t, W: KeyWord> Task<'t, W> {
-    /// Returns the keys of some rows of a table, and the rows' indices unless all have keys.
+    /// Returns the keys of some rows of a table, and their indices unless all rows have keys.
     fn part(
         &self,
         stream: &Stream,
@@ -115,7 +117,7 @@ impl<E: From<Error>, F: FnMut(&Joined) -> Result<(), E>> Chunks<'_, F> {
             JoinKind::Full => (JoinKind::Left, true),
             kind => (kind, false),
         };
-        // The smaller side is arranged, if either may be.
+        // If the kind of join allows either side, the smaller side is arranged.
         match first {
             JoinKind::Inner if right_is_larger => self.by_parts(scratch, &task([right, left], first, true))?,
             _ => self.by_parts(scratch, &task([left, right], first, false))?,
@@ -123,7 +125,8 @@ impl<E: From<Error>, F: FnMut(&Joined) -> Result<(), E>> Chunks<'_, F> {
         if has_right_alone { self.by_parts(scratch, &task([right, left], JoinKind::Anti, true)) } else { Ok(()) }
     }
 
-    /// Gives the join of the first table, a part at a time, with all of the second one.
+    /// Joins the first table, one part at a time, with the whole second table, and passes on the
+    /// chunks.
     fn by_parts<W: KeyWord>(&mut self, scratch: &mut Scratch, task: &Task<'_, W>) -> Result<(), E> {
         let Task { sides: [probe, build], kind, method, seed, .. } = *task;
         let nothing = Buffer::uninitialized(scratch.device(), 0)?;
@@ -140,7 +143,7 @@ impl<E: From<Error>, F: FnMut(&Joined) -> Result<(), E>> Chunks<'_, F> {
             } else if rows.len() > 1 {
                 divide(&mut parts, &rows, pairs, self.most);
             } else {
-                // The row meets some, so it is alone in no part.
+                // The row has pairs, so it is not unmatched.
                 let of_row = Task { kind: JoinKind::Inner, method: JoinMethod::OnChip, ..*task };
                 self.by_parts_of_second(scratch, &of_row, &rows, all.clone())?;
             }
@@ -148,8 +151,8 @@ impl<E: From<Error>, F: FnMut(&Joined) -> Result<(), E>> Chunks<'_, F> {
         if kind.has_rows_alone()[0] { self.null_rows(scratch, task) } else { Ok(()) }
     }
 
-    /// Gives the pairs of a row that has more than a chunk: with a part of the second table at a
-    /// time.
+    /// Passes on the pairs of a row with more pairs than a chunk, from one part of the second table
+    /// at a time.
     fn by_parts_of_second<W: KeyWord>(
         &mut self,
         scratch: &mut Scratch,
@@ -169,8 +172,8 @@ impl<E: From<Error>, F: FnMut(&Joined) -> Result<(), E>> Chunks<'_, F> {
         Ok(())
     }
 
-    /// Joins a part of each table; returns the count of pairs. If these fit a chunk they are
-    /// written, by the indices that rows have in their tables.
+    /// Joins a part of each table; returns the count of pairs. If the pairs fit into a chunk, they
+    /// are written, with the indices of the rows in their tables.
     fn join<W: KeyWord>(
         &mut self,
         scratch: &mut Scratch,
@@ -190,7 +193,7 @@ impl<E: From<Error>, F: FnMut(&Joined) -> Result<(), E>> Chunks<'_, F> {
         *report = new;
         for ((rows, numbers), part) in [left, right].into_iter().zip(values).zip(parts) {
             match numbers {
-                // Splits have carried the row indices.
+                // Splits write the rows' indices in the table.
                 Some(_) if new.method == JoinMethod::Split => {}
                 Some(_) => renumber(stream, rows, numbers, 0)?,
                 None if part.start == 0 => {}
@@ -200,7 +203,7 @@ impl<E: From<Error>, F: FnMut(&Joined) -> Result<(), E>> Chunks<'_, F> {
         Ok(pairs)
     }
 
-    /// Gives those rows of the first table that have no key.
+    /// Passes on the rows of the first table that have no key.
     fn null_rows<W>(&mut self, scratch: &mut Scratch, task: &Task<'_, W>) -> Result<(), E> {
         let side = task.sides[0];
         let numbers = scratch.lend::<u32>(side.null_rows() as usize)?;
@@ -220,7 +223,7 @@ impl<E: From<Error>, F: FnMut(&Joined) -> Result<(), E>> Chunks<'_, F> {
         Ok(())
     }
 
-    /// Gives a chunk, unless it is empty.
+    /// Passes the current chunk to `each`, unless it is empty.
     fn give<W>(&mut self, task: &Task<'_, W>) -> Result<(), E> {
         if self.joined.is_empty() {
             return Ok(());
@@ -238,14 +241,14 @@ impl<E: From<Error>, F: FnMut(&Joined) -> Result<(), E>> Chunks<'_, F> {
     }
 }
 
-/// Makes the rows so many times `NO_ROW`.
+/// Sets `rows` to `length` elements of `NO_ROW`.
 fn alone(stream: &Stream, rows: &mut Buffer<u32>, length: usize) -> Result<()> {
     rows.resize(stream, length)?;
     stream.batch(|batch| batch.fill_bytes(rows, 0..4 * length, u8::MAX))
 }
 
-/// Adds the parts of rows that have so many pairs, more than a chunk: each will have fewer, if the
-/// pairs are spread evenly.
+/// Divides `rows`, which have `pairs` pairs, into parts and adds these to `parts`. If pairs are
+/// spread evenly, each part has fewer pairs than a chunk.
 fn divide(parts: &mut Vec<Range<usize>>, rows: &Range<usize>, pairs: u64, most: usize) {
     let wanted = (pairs.saturating_add(pairs / 8).div_ceil(most as u64) as usize).clamp(2, rows.len());
     let length = match rows.len().div_ceil(wanted).next_multiple_of(ALIGNED_ROWS) {
@@ -256,10 +259,10 @@ fn divide(parts: &mut Vec<Range<usize>>, rows: &Range<usize>, pairs: u64, most: 
     parts.extend(starts.map(|start| start..rows.end.min(start + length)));
 }
 
-/// A part of a buffer that kernels take.
+/// A part of a buffer that is aligned as kernels need it.
 enum Part<'b, T> {
     View(BufferView<'b, T>),
-    /// A copy of rows that are not aligned.
+    /// A copy of rows whose first row is not aligned.
     Copy(Buffer<T>),
 }
 

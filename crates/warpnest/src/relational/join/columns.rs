@@ -6,19 +6,19 @@ use crate::{Buffer, Device, Result};
 
 /// The columns that a join writes, whose memory grows as needed.
 pub(super) struct Columns<'o, K> {
-    /// The most pairs that are written: if there are more, none is.
+    /// The most pairs that are written. If there are more pairs, no pair is written.
     pub most: u64,
-    /// The pairs that there is to be memory for beside them.
+    /// The count of pairs for which there is additional capacity.
     pub besides: u64,
     pub left: &'o mut Buffer<u32>,
-    /// Empty if the join gives no right rows.
+    /// The right rows; empty if the result of the join has no right rows.
     pub right: &'o mut Buffer<u32>,
     /// The keys of pairs, if they are wanted.
     pub keys: Option<&'o mut Buffer<K>>,
 }
 
-/// The buffers that a join writes: row indices, or values, of the left side, and of the right one
-/// and keys if they are wanted.
+/// The buffers that a join writes. They contain row indices or values of the left side, and of the
+/// right side and keys if these are wanted.
 #[derive(Debug)]
 pub(super) struct Outputs<'o, K> {
     most: u64,
@@ -36,7 +36,8 @@ impl<K> Clone for Outputs<'_, K> {
 impl<K> Copy for Outputs<'_, K> {}
 
 impl<K: Plain> Columns<'_, K> {
-    /// Makes capacity for `pairs` pairs, or for the most that are written, and for those besides.
+    /// Makes capacity for `pairs` pairs, but at most for `most` pairs, and for the additional
+    /// pairs.
     pub(super) fn reserve(&mut self, device: &Device, kind: JoinKind, pairs: u64) -> Result<()> {
         let pairs = (pairs.min(self.most) + self.besides) as usize;
         self.left.fit_at_least(device, pairs)?;
@@ -46,7 +47,7 @@ impl<K: Plain> Columns<'_, K> {
         self.keys.as_deref_mut().map_or(Ok(()), |keys| keys.fit_at_least(device, pairs))
     }
 
-    /// Returns the count of pairs that there is capacity for.
+    /// Returns the count of pairs for which there is capacity.
     pub(super) fn capacity(&self, kind: JoinKind) -> u64 {
         self.outputs(kind).capacity()
     }
@@ -72,7 +73,7 @@ impl<K: Plain> Columns<'_, K> {
 }
 
 impl<K> Outputs<'_, K> {
-    /// Returns the count of pairs that there is capacity for.
+    /// Returns the count of pairs for which there is capacity.
     pub(super) fn capacity(&self) -> u64 {
         let of_sides = self.sides.iter().flatten().map(|buffer| buffer.len());
         let capacity = of_sides.chain(self.keys.map(Buffer::len)).min().unwrap_or(0);

@@ -1,21 +1,21 @@
-//! What is joined, how, and the result.
+//! The kind and the method of a join, and its result.
 
 use crate::{Buffer, Device, Result};
 
-/// The rows that a join gives.
+/// The rows that a join returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JoinKind {
     /// Each pair of a left and a right row with equal keys.
     #[default]
     Inner,
-    /// The pairs of an inner join, and each left row that is in none.
+    /// The pairs of an inner join, and each left row that is in no pair.
     Left,
-    /// The pairs of an inner join, and each right row that is in none.
+    /// The pairs of an inner join, and each right row that is in no pair.
     Right,
-    /// The pairs of an inner join, and each row of either side that is in none.
+    /// The pairs of an inner join, and each row of either side that is in no pair.
     Full,
-    /// Each left row whose key a right row has, once.
+    /// Each left row whose key a right row has, too. It is returned once.
     Semi,
     /// Each left row whose key no right row has.
     Anti,
@@ -27,7 +27,7 @@ impl JoinKind {
         !matches!(self, Self::Semi | Self::Anti)
     }
 
-    /// Returns whether the result has rows of the left and of the right table that meet none.
+    /// Returns for the left and the right table whether the result contains its unmatched rows.
     pub(in crate::relational) fn has_rows_alone(self) -> [bool; 2] {
         match self {
             Self::Inner | Self::Semi => [false, false],
@@ -38,37 +38,36 @@ impl JoinKind {
     }
 }
 
-/// How a join is computed. One of its sides is the build side. The rows of the other side look for
-/// their keys among its rows.
+/// The method that computes a join. The rows of the probe side search for their keys among the rows
+/// of the build side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JoinMethod {
     /// The fastest method, as estimated from the counts of rows.
     #[default]
     Auto,
-    /// Each block takes the whole build side on chip. If that has more rows than fit there, rows
-    /// are split instead: on an H200 more than 2^14, and 2^15 on a CPU.
+    /// Each block loads the whole build side into on-chip memory. Rows are split instead if the
+    /// build side is too large: more than 2^14 rows on an H200, and 2^15 on a CPU.
     OnChip,
-    /// The build side is put into a hash table in memory and looked up from there; or it is ordered
-    /// by bucket, if keys have several rows. A full join is not computed so, nor one with more than
-    /// 2^20 build rows, nor any on a CPU: rows are split instead.
+    /// The build side is inserted into a hash table in memory, or sorted by bucket if keys have
+    /// several rows, and probe rows are looked up there. Rows are split instead in full joins, if
+    /// there are more than 2^20 build rows, and on a CPU.
     Direct,
     /// The rows of both sides are split into bins by their keys, and each bin is joined on chip.
     Split,
 }
 
-/// What is known of the way that a join was computed.
+/// A report of how a join was computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JoinReport {
-    /// The method: not [`JoinMethod::Auto`].
+    /// The method that was used, which is never [`JoinMethod::Auto`].
     pub method: JoinMethod,
-    /// Whether some keys had more rows than there was capacity for: more than bins take, or more
-    /// than the one row of a key that a hash table has a slot for. Then rows were brought together
-    /// again, in another way.
+    /// Whether some keys had more rows than there was capacity for: more rows than fit into bins,
+    /// or more than one row where a hash table has a slot for each key. If so, the rows were
+    /// arranged a second time, in another way.
     pub overflowed: bool,
-    /// The count of work items into which bins with many rows were divided, beside one for each
-    /// bin.
+    /// The count of additional work items into which bins with many rows were divided.
     pub further_items: u64,
 }
 
@@ -76,13 +75,13 @@ pub struct JoinReport {
 #[derive(Debug)]
 pub struct Joined {
     pub(super) left: Buffer<u32>,
-    /// Empty if there are no right rows in the result.
+    /// The right rows; empty if the result has no right rows.
     pub(super) right: Buffer<u32>,
     pub(super) report: JoinReport,
 }
 
 impl Joined {
-    /// Returns a result without rows, and without memory: for
+    /// Returns a result without rows and without memory, which can be passed to
     /// [`Join::run_into`](super::Join::run_into).
     ///
     /// # Errors
@@ -93,7 +92,7 @@ impl Joined {
         Ok(Self { left, right, report })
     }
 
-    /// Returns the count of pairs, or of rows of a semi or anti join.
+    /// Returns the count of pairs, or the count of rows of a semi or anti join.
     pub fn len(&self) -> usize {
         self.left.len()
     }
@@ -103,19 +102,19 @@ impl Joined {
         self.left.is_empty()
     }
 
-    /// Returns the indices of the left rows, counted from 0; [`NO_ROW`](super::NO_ROW) beside a
-    /// right row that has met none.
+    /// Returns the indices of the left rows, which start at 0. The index is
+    /// [`NO_ROW`](super::NO_ROW) where a right row is unmatched.
     pub fn left_rows(&self) -> &Buffer<u32> {
         &self.left
     }
 
-    /// Returns the indices of the right rows; [`NO_ROW`](super::NO_ROW) beside a left row that has
-    /// met none. There are none after a semi or anti join.
+    /// Returns the indices of the right rows. The index is [`NO_ROW`](super::NO_ROW) where a left
+    /// row is unmatched. After a semi or anti join the buffer is empty.
     pub fn right_rows(&self) -> &Buffer<u32> {
         &self.right
     }
 
-    /// Returns how the join was computed.
+    /// Returns a report of how the join was computed.
     pub fn report(&self) -> JoinReport {
         self.report
     }
@@ -125,8 +124,8 @@ impl Joined {
         (self.left, self.right)
     }
 
-    /// Returns the left and the right rows. There are as many of either, or no right ones after a
-    /// semi or anti join.
+    /// Returns the left and the right rows. There are equally many, or no right rows after a semi
+    /// or anti join.
     pub(in crate::relational) fn rows_mut(&mut self) -> [&mut Buffer<u32>; 2] {
         [&mut self.left, &mut self.right]
     }

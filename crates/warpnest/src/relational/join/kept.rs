@@ -11,8 +11,8 @@ use crate::{Buffer, Device, InputError, Key, Result, Stream};
 use gpu_kernels::types::KeyWord;
 use std::fmt;
 
-/// The right table of joins, whose rows are brought together by their keys once: batches of left
-/// rows are joined with it one after the other. It takes further rows at any time.
+/// A right table whose rows are arranged by their keys once, for joins with many batches of left
+/// rows. Further rows can be added at any time.
 ///
 /// ```
 /// use warpnest::relational::{JoinKind, KeptSide};
@@ -32,20 +32,19 @@ use std::fmt;
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 ///
-/// - **Keys, order of pairs, guarantee beside concurrent operations**: as for
-///   [`Join`](super::Join). Joins on several streams are made one after the other.
-/// - **Complexity.** What is kept is as [`Join`](super::Join) would arrange a right side with as
-///   many left rows: on chip each time, a hash table, or bins. From bins all rows are read for each
-///   batch of left rows, however few these are. Further rows have all arranged anew: add many at a
-///   time.
-/// - **Memory.** [`KeptSide::bytes`] tells it: the keys, and beside them nothing for rows that are
-///   taken on chip, a hash table of 16 to 32 bytes a row, or bins of up to 20; with 64-bit keys 32
-///   to 64, or up to 30. While further rows are arranged there is the memory of before, too, and
-///   the scratch takes as much again.
+/// - **Keys, order of pairs, concurrent operations**: as in a [`Join`](super::Join). Joins on
+///   several streams run one after the other.
+/// - **Complexity.** The rows are arranged as in a [`Join`](super::Join) with as many left rows:
+///   unchanged for joins on chip, as a hash table, or as bins. From bins, each batch of left rows
+///   reads all kept rows. Adding rows arranges all rows again, so add many at a time.
+/// - **Memory.** [`KeptSide::bytes`] returns it. Besides the keys, a hash table takes 16 to 32
+///   bytes per row, and bins take up to 20 bytes; with 64-bit keys these are 32 to 64 bytes, or up
+///   to 30 bytes. While further rows are arranged, the old memory exists, too, and the scratch
+///   takes as much again.
 pub struct KeptSide<K: Key> {
     device: Device,
     keys: Buffer<K::Word>,
-    /// A left side without rows.
+    /// An empty left side.
     nothing: Buffer<K::Word>,
     method: JoinMethod,
     seed: u64,
@@ -53,7 +52,7 @@ pub struct KeptSide<K: Key> {
 }
 
 impl<K: Key> KeptSide<K> {
-    /// Returns the rows with these keys, counted from 0.
+    /// Returns a side of the rows with these keys; row indices start at 0.
     ///
     /// # Errors
     /// As for [`KeptSide::new_on`].
@@ -61,8 +60,8 @@ impl<K: Key> KeptSide<K> {
         Self::new_on(device.default_stream(), &mut Scratch::new(device), keys, JoinMethod::Auto)
     }
 
-    /// Returns the rows with these keys, counted from 0, brought together on `stream` for a method;
-    /// waits until they are.
+    /// Returns a side of the rows with these keys, arranged on `stream` for `method`; waits for it.
+    /// Row indices start at 0.
     ///
     /// # Errors
     /// [`InputError::TooManyItems`] for 2^32 rows or more;
@@ -84,8 +83,8 @@ impl<K: Key> KeptSide<K> {
         Ok(Self { device, keys, nothing, method, seed, arranged })
     }
 
-    /// Adds rows with these keys, whose indices follow the indices of the rows that are there;
-    /// waits until they are there. After an error there are the rows of before.
+    /// Adds rows with these keys, whose indices follow the indices of the existing rows; waits
+    /// until they are added. After an error the side has the same rows as before.
     ///
     /// # Errors
     /// As for [`KeptSide::new_on`].
@@ -101,7 +100,7 @@ impl<K: Key> KeptSide<K> {
         let (column, rows) = (keys.into_column().on_device(&device)?, self.keys.len());
         check_items(rows.saturating_add(column.len()))?;
         let done = self.extend_keys(stream, &column).and_then(|()| {
-            // The old words are freed when the new ones are whole.
+            // The old memory is freed only after the new memory is complete.
             self.arranged = arranged(stream, scratch, [&self.nothing, &self.keys], self.method, self.seed)?;
             Ok(())
         });
@@ -117,7 +116,7 @@ impl<K: Key> KeptSide<K> {
         self.keys.slice_mut(rows..)?.copy_from(stream, column)
     }
 
-    /// Returns the pairs of a join of left rows with these keys, when they are there.
+    /// Returns the pairs of a join of left rows that have the given keys; waits for the pairs.
     ///
     /// # Errors
     /// As for [`KeptSide::join_into`].
@@ -128,12 +127,12 @@ impl<K: Key> KeptSide<K> {
     }
 
     /// Computes the pairs of a join of left rows with these keys, in the memory of an earlier
-    /// result, which grows as needed; waits until they are there. After an error there are no
-    /// pairs, unless the result is of another device: then it stays as it is.
+    /// result, which grows as needed; waits for the pairs. After an error `joined` is empty, unless
+    /// it is on another device; then it is unchanged.
     ///
     /// # Errors
-    /// [`InputError::KeptJoin`] for right and full joins: one batch does not tell which kept rows
-    /// none meets; else as for [`Join::run_on`](super::Join::run_on).
+    /// [`InputError::KeptJoin`] for right and full joins, because one batch cannot tell which kept
+    /// rows are unmatched; and the errors of [`Join::run_on`](super::Join::run_on).
     pub fn join_into<'q>(
         &self,
         kind: JoinKind,
@@ -153,8 +152,8 @@ impl<K: Key> KeptSide<K> {
         done.map(drop)
     }
 
-    /// Returns the count of pairs of a join of left rows with these keys, when it is known. No
-    /// memory for pairs is allocated.
+    /// Returns the count of pairs of a join of left rows with these keys, without allocating memory
+    /// for pairs; waits for the count.
     ///
     /// # Errors
     /// As for [`KeptSide::join_into`].
@@ -201,12 +200,12 @@ impl<K: Key> KeptSide<K> {
         self.keys.is_empty()
     }
 
-    /// Returns the bytes of memory that are kept.
+    /// Returns the bytes of memory that the side keeps.
     pub fn bytes(&self) -> u64 {
         (self.keys.capacity() * size_of::<K::Word>() + self.arranged.memory.capacity() * 8) as u64
     }
 
-    /// Returns how left rows will be joined: not [`JoinMethod::Auto`].
+    /// Returns the method by which left rows will be joined, which is never [`JoinMethod::Auto`].
     pub fn method(&self) -> JoinMethod {
         self.arranged.plan.method
     }

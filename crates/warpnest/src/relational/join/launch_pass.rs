@@ -1,4 +1,4 @@
-//! The launches of a pass over both sides of a join, whose rows are brought together.
+//! The launches of a pass over both sides of a join, after their rows were arranged.
 
 use super::columns::Outputs;
 use super::joined::JoinMethod;
@@ -15,7 +15,7 @@ use gpu_kernels::relational::join::{
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::{KeyWord, inverse_multiplier};
 
-/// What the kernel of a pass takes.
+/// The arguments for the kernel of a pass.
 struct Arguments<'a, K> {
     pass: Pass,
     build: Side<K>,
@@ -25,19 +25,19 @@ struct Arguments<'a, K> {
     build_out: Global<u32>,
     probe_out: Global<u32>,
     keys_out: Option<&'a Buffer<K>>,
-    /// The rows that the outputs have capacity for.
+    /// The count of rows for which the outputs have capacity.
     capacity: u64,
     header: Global<u64>,
 }
 
 impl<'a, K: KeyWord> Launches<'a, K> {
-    /// Returns the counts of different keys of heavy bins, and the keys.
+    /// Returns the counts of distinct keys of heavy bins, and these keys.
     fn distinct(&self, batch: &Batch<'a>) -> (Global<u32>, Global<K>) {
         let at = self.plan.between_at;
         (self.at(batch, at), self.at(batch, at + self.plan.distinct_counts_words()))
     }
 
-    /// Queues finding the different keys of the heavy bins of a pass's build side.
+    /// Queues finding the distinct keys of the heavy bins of a pass's build side.
     pub(super) fn find_distinct(&self, batch: &Batch<'a>, pass: Pass, have_starts: [bool; 2]) -> Result<()> {
         let plan = self.plan;
         let (side, layout) = (self.side(batch, pass.build, have_starts[pass.build]), &plan.sides[pass.build]);
@@ -64,12 +64,12 @@ impl<'a, K: KeyWord> Launches<'a, K> {
             },
         };
         // SAFETY: the side is arranged as the plan says. There is a count for each bin, which is 0,
-        // and memory for a key at each position of a row.
+        // and memory for a key at each row position.
         unsafe { batch.launch_blocks(&distinct, positions.div_ceil(DISTINCT_ROWS)) }
     }
 
-    /// Queues a pass over all bins, or over as many listed items. `have_starts` says for each side
-    /// whether its last split was made again.
+    /// Queues a pass over all bins, or over the `listed` work items. `have_starts` tells for each
+    /// side whether its last split was repeated.
     pub(super) fn pass(
         &self,
         batch: &Batch<'a>,
@@ -101,7 +101,7 @@ impl<'a, K: KeyWord> Launches<'a, K> {
         }
     }
 
-    /// Queues looking probe rows up in a table of the build rows.
+    /// Queues looking up probe rows in a hash table of the build rows.
     fn look_up_in_table(&self, batch: &Batch<'a>, arguments: Arguments<'a, K>) -> Result<()> {
         let Arguments { pass, build, probe, probes, build_out, probe_out, capacity, header, .. } = arguments;
         let (plan, [a, b]) = (self.plan, self.constants);
@@ -115,12 +115,12 @@ impl<'a, K: KeyWord> Launches<'a, K> {
             header,
             plan: JoinTableParams { a, b, probe: probes, capacity, emit, sector_bits, block_rows, padding: 0 },
         };
-        // SAFETY: the table has the build rows, there are as many probe rows, and the outputs have
-        // the capacity.
+        // SAFETY: the table contains the build rows, there are `probes` probe rows, and the outputs
+        // have the given capacity.
         unsafe { batch.launch_blocks(&table, blocks) }
     }
 
-    /// Queues looking probe rows up among build rows that are sorted by bucket.
+    /// Queues looking up probe rows among build rows that are sorted by bucket.
     fn look_up_in_buckets(&self, batch: &Batch<'a>, arguments: Arguments<'a, K>) -> Result<()> {
         let Arguments { pass, build, probe, probes, build_out, probe_out, capacity, header, .. } = arguments;
         let (plan, [a, b]) = (self.plan, self.constants);
@@ -136,12 +136,13 @@ impl<'a, K: KeyWord> Launches<'a, K> {
             header,
             plan: JoinDirectParams { a, b, probe: probes, capacity, emit, bucket_bits, block_rows, padding: 0 },
         };
-        // SAFETY: the build side is sorted by bucket, there are as many probe rows, and the outputs
-        // have the capacity.
+        // SAFETY: the build side is sorted by bucket, there are `probes` probe rows, and the
+        // outputs have the given capacity.
         unsafe { batch.launch_blocks(&direct, blocks) }
     }
 
-    /// Queues blocks each of which has all build rows in its page, and takes a part of the others.
+    /// Queues blocks each of which loads all build rows into its page, and joins a part of the
+    /// probe rows.
     fn meet_on_chip(&self, batch: &Batch<'a>, arguments: Arguments<'a, K>) -> Result<()> {
         let Arguments { pass, build, probe, probes, build_out, probe_out, capacity, header, .. } = arguments;
         let (plan, [a, b]) = (self.plan, self.constants);
@@ -164,12 +165,13 @@ impl<'a, K: KeyWord> Launches<'a, K> {
                 round_rows,
             },
         };
-        // SAFETY: there are as many rows on each side, a page has memory for all build rows, and
-        // the outputs have the capacity.
+        // SAFETY: both sides have as many rows as the plan says, a page has memory for all build
+        // rows, and the outputs have the given capacity.
         unsafe { batch.launch_blocks(&on_chip, blocks) }
     }
 
-    /// Queues a block for each bin, or for each listed item, that fills pages with build rows.
+    /// Queues a block for each bin, or for each listed work item. The block fills pages with build
+    /// rows.
     fn meet_in_pages(&self, batch: &Batch<'a>, arguments: Arguments<'a, K>, listed: Option<u64>) -> Result<()> {
         let Arguments { pass, build, probe, build_out, probe_out, keys_out, capacity, header, .. } = arguments;
         let (plan, [a, b]) = (self.plan, self.constants);
@@ -208,8 +210,8 @@ impl<'a, K: KeyWord> Launches<'a, K> {
                 padding: 0,
             },
         };
-        // SAFETY: both sides are arranged as the plan says, there is an item for each further block
-        // of the list, and the outputs have the capacity.
+        // SAFETY: both sides are arranged as the plan says, and the outputs have the given
+        // capacity. If `listed`, the list has an item for each block.
         unsafe {
             match listed {
                 None => batch.launch_blocks(&pages, 1 << plan.page_bits),

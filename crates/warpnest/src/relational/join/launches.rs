@@ -1,4 +1,4 @@
-//! The launches that bring the rows of a join's sides together.
+//! The launches that arrange the rows of a join's sides by their keys.
 
 use super::pass::RIGHT;
 use super::plan::{HEADERS, JoinPlan};
@@ -12,24 +12,24 @@ use gpu_kernels::relational::join::{BinStarts, BinStartsParams, FillTable, SECTO
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::KeyWord;
 
-/// A join, and what it works in.
+/// A join's plan, inputs and memory.
 pub(super) struct Launches<'a, K> {
     pub plan: &'a JoinPlan,
     pub keys: [&'a Buffer<K>; 2],
-    /// The values of rows that are split, in place of their indices.
+    /// The values that are written instead of row indices, if rows are split.
     pub values: [Option<&'a Buffer<u32>>; 2],
     pub constants: [u64; 2],
     pub scratch: &'a Buffer<u64>,
-    /// The memory of a right side that has its own.
+    /// The memory of the right side, if it is separate from the scratch.
     pub own: Option<&'a Buffer<u64>>,
 }
 
-/// A side of a pass as its kernel takes it.
+/// A side of a pass, as the arguments of its kernel.
 pub(super) struct Side<K> {
     pub pairs: Pairs<K, u32>,
     pub counts: Option<Global<u32>>,
     pub bin_capacity: u64,
-    /// Whether keys and row indices are stored apart whatever their types.
+    /// Whether keys and row indices are in separate arrays, whatever their types.
     pub are_apart: bool,
 }
 
@@ -49,7 +49,7 @@ impl<'a, K: KeyWord> Launches<'a, K> {
         batch.write(self.memory(number)).offset(at).cast()
     }
 
-    /// Returns the header of a side; the first one is also the join's.
+    /// Returns the header of a side; the first side's header is also the header of the join.
     pub(super) fn header(&self, batch: &Batch<'a>, side: usize) -> Global<u64> {
         self.at(batch, self.plan.headers_at + (side * header::WORDS) as u64)
     }
@@ -67,7 +67,7 @@ impl<'a, K: KeyWord> Launches<'a, K> {
         batch.zero_range(self.scratch, at..at + 2)
     }
 
-    /// Queues bringing the rows together.
+    /// Queues arranging the rows of the sides.
     pub(super) fn arrange(&self, batch: &Batch<'a>) -> Result<()> {
         let plan = self.plan;
         self.clear_headers(batch)?;
@@ -86,7 +86,7 @@ impl<'a, K: KeyWord> Launches<'a, K> {
         })
     }
 
-    /// Queues filling a table with a side's rows.
+    /// Queues filling a hash table with a side's rows.
     fn fill_table(&self, batch: &Batch<'a>, number: usize) -> Result<()> {
         let side = &self.plan.sides[number];
         let (begin, [a, b]) = (side.pairs_at as usize, self.constants);
@@ -95,33 +95,34 @@ impl<'a, K: KeyWord> Launches<'a, K> {
         let (keys, words) = (batch.read(self.keys[number]), self.of_side(batch, number, side.pairs_at));
         let header = self.header(batch, 0);
         let plan = TableParams { a, b, rows: side.rows, sector_bits: self.plan.page_bits, padding: 0 };
-        // SAFETY: there are as many keys, and the table's words, which are 0.
+        // SAFETY: there are `side.rows` keys, and the words of the table, which are 0.
         unsafe { batch.launch(&FillTable { keys, words, header, plan }, side.rows) }
     }
 
-    /// Queues the splits of a side anew: all rows were counted, so each bin of the last one can
-    /// begin where the one before it ends.
+    /// Queues repeating the splits of a side. All rows were counted, so each bin of the last split
+    /// can begin where the previous bin ends.
     pub(super) fn split_again(&self, batch: &Batch<'a>, number: usize) -> Result<()> {
         let side = &self.plan.sides[number];
         let (last, bins) = (side.levels.len() - 1, 1 << self.plan.page_bits);
         let starts = self.of_side(batch, number, side.starts_at);
         let state = self.of_side(batch, number, side.counts_of(last + 1));
         let counts = self.of_side(batch, number, side.counts_of(last));
-        // SAFETY: there is a count for each bin, and the words for the starts, their end, and what
-        // the scan publishes, which are 0.
+        // SAFETY: there is a count for each bin, and there are words for the starts and their end,
+        // and for the scan's state, which is 0.
         unsafe { queue_starts(batch, bins, counts, starts, state)? };
-        // The splits of the right side, except the last, have taken the memory of the left side's.
+        // The left side repeats all splits, because the right side's splits have overwritten its
+        // intermediate rows.
         let first = if number == RIGHT { last } else { 0 };
         let counts = side.counts_of(first) as usize..side.counts_of(last + 1) as usize;
         batch.zero_range(self.memory(number), counts)?;
         (first..=last).try_for_each(|level| self.split(batch, (number, level), (level == last).then_some(starts)))
     }
 
-    /// Returns the pairs of a side after so many splits.
+    /// Returns the pairs of a side after `splits` splits.
     fn pairs(&self, batch: &Batch<'a>, number: usize, splits: usize) -> Pairs<K, u32> {
         let side = &self.plan.sides[number];
         match splits.checked_sub(1) {
-            // The indices of the rows are made by the first split.
+            // If there are no values, the first split generates the row indices.
             None => {
                 let values = self.values[number].map(|values| batch.read(values));
                 Pairs { keys: batch.read(self.keys[number]), values: or_null(values) }
@@ -137,7 +138,7 @@ impl<'a, K: KeyWord> Launches<'a, K> {
         }
     }
 
-    /// Queues a split of a side, to bins that begin at `starts` if these are given.
+    /// Queues a split of a side. Its bins begin at `starts` if these are given.
     fn split(&self, batch: &Batch<'a>, (number, level): (usize, usize), starts: Option<Global<u32>>) -> Result<()> {
         let side = &self.plan.sides[number];
         let arrays = SplitArrays {
@@ -149,8 +150,8 @@ impl<'a, K: KeyWord> Launches<'a, K> {
             state: None,
             header: self.header(batch, number),
         };
-        // SAFETY: the scratch has the counts of each split, which are 0, and bins at their offsets,
-        // in turn: a split reads where the one before it wrote.
+        // SAFETY: the scratch has the counts of each split, which are 0, and memory for its bins.
+        // The memory alternates: a split reads where the previous split wrote.
         unsafe { queue_split(batch, (level, &side.levels[level]), side.rows, self.constants, arrays) }
     }
 
@@ -171,7 +172,7 @@ impl<'a, K: KeyWord> Launches<'a, K> {
             plan: BinStartsParams { keys: side.rows, bits: plan.page_bits, most: plan.most_of_bucket(side.rows) },
         };
         let all = (1 << passes.digits()) - 1;
-        // SAFETY: the scratch begins with the words of the passes, and has memory for the rows
+        // SAFETY: the scratch begins with the words of the passes. It has memory for the rows
         // twice, for their indices, and for the starts of all bins and their end.
         unsafe {
             if self.values[number].is_none() {
@@ -188,7 +189,8 @@ impl<'a, K: KeyWord> Launches<'a, K> {
         }
     }
 
-    /// Returns a side for the kernels. `has_starts` says that its last split was made again.
+    /// Returns a side as arguments for the kernels. `has_starts` tells whether its last split was
+    /// repeated.
     pub(super) fn side(&self, batch: &Batch<'a>, number: usize, has_starts: bool) -> Side<K> {
         let side = &self.plan.sides[number];
         let starts = self.of_side(batch, number, side.starts_at);

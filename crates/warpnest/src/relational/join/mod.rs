@@ -1,9 +1,9 @@
 //! Joins: [`Join`](super::Join) has the documentation.
 //!
-//! A join begins as a `query`, `by_keys` or with `values`, over `sides`, which `chunks`, `kept` and
-//! `joined` put in other forms. `plan` has all sizes, for the machine at hand: how each side is
-//! laid out (`side_layout`) and in how many `pass`es. `run` carries it out by `launches`; the
-//! launches of a pass are in `launch_pass`.
+//! A join starts as a `query`: `by_keys`, or with `values`. It has two `sides`. `chunks` and `kept`
+//! are other forms of joins, and `joined` is the result. `plan` computes all sizes for the device:
+//! the layout of each side (`side_layout`), and the `pass`es. `run` executes the plan with the
+//! launches of `launches` and `launch_pass`.
 
 mod by_keys;
 mod chunks;

@@ -1,5 +1,5 @@
-//! The plan of a join: by a hash table, on chip or in pages, and all sizes, which are known before
-//! anything is allocated.
+//! The plan of a join: its method (a hash table, on chip, or pages) and all sizes, which are known
+//! before anything is allocated.
 
 use super::joined::JoinMethod;
 use super::pass::{LEFT, Pass, RIGHT};
@@ -15,61 +15,63 @@ use gpu_kernels::relational::join::{
 use gpu_kernels::types::KeyWord;
 use std::ops::Range;
 
-/// The rows of a bin's build side, about.
+/// The approximate count of build rows of a bin.
 const BIN_ROWS: PerMachine<u64> = PerMachine { gpu: 2048, core: 1 << 13 };
 
-/// The most rows of a build side that is looked up in memory: the second-level cache has them. The
-/// pairs of a block's round fit a word.
+/// The most rows of a build side that is looked up in memory, so that it fits into the second-level
+/// cache. The count of pairs of a block's round must fit into a word.
 const MAX_DIRECT: u64 = 1 << 20;
 const _: () = assert!(MAX_DIRECT * (ROUND_ROWS as u64) < 1 << 32);
 
-/// The most pages of a bin that a block fills one after the other, where what is written of a probe
-/// row depends on all of them.
+/// The most pages of a bin that one block fills one after the other, if the output for a probe row
+/// depends on all of these pages.
 const LIGHT_PAGES: u32 = 8;
 
-/// The blocks of bins that a multiprocessor runs at a time, and the work items for each of them
-/// where there are fewer bins. Cores take whole bins, however few there are.
+/// The count of blocks for bins that a multiprocessor runs at a time, and the work items for each
+/// of these blocks if there are fewer bins. On a CPU a core always processes whole bins.
 const BLOCKS_OF_PAGES: PerMachine<u64> = PerMachine { gpu: 2, core: 0 };
 const ITEMS_A_BLOCK: u64 = 4;
 
-/// The build rows of a bucket in memory that a warp may always read, and the share of all, one in
-/// so many, that a bucket may have besides: where many keys have many rows, what is written takes
+/// A warp may read a bucket in memory of at most `SHORT_BUCKET` build rows, or
+/// `1 / SHARES_OF_BUCKET` of all build rows. If many keys have many rows, writing the result takes
 /// longer.
 const SHORT_BUCKET: u64 = 256;
 const SHARES_OF_BUCKET: u64 = 64;
 
-/// The probe rows for each build row from which on sorting build rows, so that probe rows stay
-/// where they are, takes less than splitting both.
+/// If there are more probe rows than this for each build row, sorting only the build rows is faster
+/// than splitting both sides.
 const PROBES_OF_SORTED: u64 = 4;
 
-/// The blocks that keep a GPU busy where build rows are in memory.
+/// The count of blocks that keeps a GPU busy if build rows are in memory.
 const BUSY_BLOCKS: u64 = 1024;
-/// The most blocks that have the whole build side on chip. On a GPU each takes all memory of a
-/// multiprocessor.
+/// The most blocks per core that have the whole build side on chip. On a GPU each uses all shared
+/// memory of a multiprocessor.
 const BLOCKS_ON_CHIP: PerMachine<u64> = PerMachine { gpu: 1, core: 4 };
-/// The words of a block's memory besides its page.
+/// The words of a block's shared memory that its page does not use.
 const WORDS_BESIDE: u32 = 128;
 
-/// The slots of a table for each row.
+/// The count of slots of a table for each row.
 const SLOTS_A_ROW: u64 = 2;
 
-/// The fewest rows of a block that looks up its rows in memory.
+/// The fewest rows of a block that looks up rows in memory.
 const MIN_BLOCK_ROWS: u64 = 32;
 
-/// The probe rows of a block of a CPU, for each build row, that are worth filling a page.
+/// On a CPU, a block needs this many probe rows for each build row to make filling a page
+/// worthwhile.
 const PROBES_A_BUILD: u64 = 8;
 
-/// The words of the headers: one for each side, the first of which is the join's, too.
+/// The count of words of both headers: one for each side. The first is also the header of the whole
+/// join.
 pub(super) const HEADERS: u64 = 2 * header::WORDS as u64;
 
-/// Which sides are arranged, and where the right one is.
+/// The sides that are arranged, and the memory of the right side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ToArrange {
-    /// Both, in the scratch.
+    /// Both sides, in the scratch.
     Both,
-    /// The right one, in memory of its own.
+    /// The right side, in its own memory.
     Right,
-    /// The left one, in the scratch; the right one is in memory of its own.
+    /// The left side, in the scratch. The right side is already arranged, in its own memory.
     Left,
 }
 
@@ -83,37 +85,37 @@ impl ToArrange {
     }
 }
 
-/// The sizes of a join, and the layout of its scratch: the words of radix passes, the headers,
-/// which are 0 at first, and the rows of both sides.
+/// The sizes of a join, and the layout of its scratch. The scratch contains the words of radix
+/// passes, the headers, which are 0 at first, and the rows of both sides.
 #[derive(Clone, Debug)]
 pub(super) struct JoinPlan {
     pub method: JoinMethod,
     pub to_arrange: ToArrange,
     pub sides: [SideLayout; 2],
     pub machine: Machine,
-    /// The bits of a bin's index. If the build side is looked up in memory, the bits of the index
-    /// of a bucket, or of a sector of its table.
+    /// The count of bits of a bin's index. If the build side is looked up in memory, it is the bits
+    /// of the index of a bucket or of a sector of the hash table.
     pub page_bits: u32,
-    /// The most rows of a page, and the binary logarithm of the count of its buckets.
+    /// The most rows of a page, and the base-2 logarithm of the count of its buckets.
     pub page_rows: u32,
     pub bucket_bits: u32,
     /// The most build rows of a bin that is not heavy.
     pub light_rows: u32,
-    /// Whether what is written of a row may depend on all build rows.
+    /// Whether the output for a row may depend on all build rows.
     needs_all: bool,
     pub headers_at: u64,
-    /// The rows between two splits or radix passes; later the count of different keys of each heavy
-    /// bin, and these keys.
+    /// The offset of the rows between two splits or radix passes. Later it contains the distinct
+    /// keys of heavy bins and their counts.
     pub between_at: u64,
-    /// The indices of rows, for radix passes.
+    /// The offset of the row indices for radix passes.
     pub numbers_at: u64,
     pub items_at: u64,
     pub words: u64,
 }
 
 impl JoinPlan {
-    /// Makes the plan for so many rows on each side, of both sides or of the right one. Some sides
-    /// may be sorted because their splits overflowed.
+    /// Makes the plan for the given counts of rows of the sides. It arranges both sides or only the
+    /// right side. Sides in `are_skewed` are sorted, because their splits overflowed.
     pub(super) fn new<K: KeyWord>(
         machine: Machine,
         rows: [u64; 2],
@@ -170,8 +172,8 @@ impl JoinPlan {
         plan.with_layout::<K>()
     }
 
-    /// Returns the plan for a join of so many left rows with the right side of this plan, which is
-    /// arranged.
+    /// Returns the plan for a join of `left` left rows with the right side of this plan, which is
+    /// already arranged.
     pub(super) fn probing<K: KeyWord>(&self, left: u64, is_skewed: bool) -> Self {
         let mut plan = Self { to_arrange: ToArrange::Left, ..self.clone() };
         plan.sides[LEFT] = SideLayout::whole(left);
@@ -181,11 +183,11 @@ impl JoinPlan {
         plan.with_splits::<K>().with_layout::<K>()
     }
 
-    /// Sets the splits of those sides that are arranged so; or has them sorted, if there are too
-    /// many rows.
+    /// Sets the splits of the sides that are arranged by splits. If a side has too many rows for
+    /// splits, it is sorted instead.
     fn with_splits<K: KeyWord>(self) -> Self {
         let mut plan = self;
-        // A right side that is arranged alone is to meet as many rows.
+        // A right side that is arranged alone is planned for as many left rows.
         let [left, right] = [LEFT, RIGHT].map(|side| plan.sides[side].rows);
         let rows = if plan.to_arrange == ToArrange::Right { [right, right] } else { [left, right] };
         for side in plan.to_arrange.sides() {
@@ -201,7 +203,7 @@ impl JoinPlan {
         plan
     }
 
-    /// Sets the sizes of pages, if they are not the sizes for a GPU's bins.
+    /// Sets the sizes of pages, unless the default sizes for bins on a GPU are right.
     fn with_page<K: KeyWord>(self, passes: &[Pass]) -> Self {
         let is_on_chip = self.method == JoinMethod::OnChip;
         if !self.machine.runs_in_order() && !is_on_chip {
@@ -216,7 +218,7 @@ impl JoinPlan {
         Self { page_rows: rows as u32, bucket_bits, ..self }
     }
 
-    /// Lays the scratch out.
+    /// Sets the offsets of the scratch.
     fn with_layout<K: KeyWord>(self) -> Self {
         let mut plan = self;
         let arranged = plan.to_arrange.sides();
@@ -235,7 +237,7 @@ impl JoinPlan {
         let of_distinct = plan.distinct_words::<K>();
         plan.between_at = region(between.max(sorted.map_or(0, Pairs::<K, u32>::words)).max(of_distinct));
         plan.numbers_at = region(sorted.map_or(0, |rows| rows.div_ceil(2)));
-        // In some bins a side has the probe rows, in others the other side.
+        // In some bins the left side has the probe rows, and in others the right side.
         let all: u64 = plan.sides.iter().map(|side| side.rows).sum();
         let has_items = !plan.machine.runs_in_order() && plan.method == JoinMethod::Split;
         plan.items_at = region(if has_items { all / MIN_ITEM_ROWS as u64 + 1 } else { 0 });
@@ -249,13 +251,13 @@ impl JoinPlan {
         plan
     }
 
-    /// Returns the words of the counts of different keys of heavy bins.
+    /// Returns the count of words for the counts of distinct keys of heavy bins.
     pub(super) fn distinct_counts_words(&self) -> u64 {
         (1u64 << self.page_bits).div_ceil(2).next_multiple_of(2)
     }
 
-    /// Returns the words of the different keys of heavy bins and of their counts, if some pass may
-    /// want them.
+    /// Returns the count of words for the distinct keys of heavy bins and their counts, if some
+    /// pass may need them.
     fn distinct_words<K: KeyWord>(&self) -> u64 {
         if self.method != JoinMethod::Split || !self.needs_all || self.to_arrange == ToArrange::Right {
             return 0;
@@ -265,8 +267,8 @@ impl JoinPlan {
         self.distinct_counts_words() + (keys * u64::from(K::BITS)).div_ceil(64)
     }
 
-    /// Returns the most probe rows of a work item: fewer where bins are so few that they leave
-    /// multiprocessors idle.
+    /// Returns the most probe rows of a work item. It is lower if there are so few bins that
+    /// multiprocessors would be idle.
     pub(super) fn item_rows(&self, pass: Pass) -> u32 {
         let resident = self.machine.blocks(BLOCKS_OF_PAGES);
         if 1 << self.page_bits >= resident {
@@ -276,7 +278,7 @@ impl JoinPlan {
             as u32
     }
 
-    /// Returns the most rows of a bucket of a sorted side of so many rows.
+    /// Returns the most rows of a bucket of a sorted side of `rows` rows.
     pub(super) fn most_of_bucket(&self, rows: u64) -> u32 {
         match self.method {
             JoinMethod::Direct => (rows / SHARES_OF_BUCKET).max(SHORT_BUCKET) as u32,
@@ -284,20 +286,20 @@ impl JoinPlan {
         }
     }
 
-    /// Returns whether build rows with repeated keys are to be sorted, to be looked up in memory.
+    /// Returns whether build rows with repeated keys should be sorted and looked up in memory.
     pub(super) fn is_worth_sorting(&self, pass: Pass) -> bool {
         self.sides[pass.probe()].rows > PROBES_OF_SORTED * self.sides[pass.build].rows
     }
 
-    /// Returns the radix passes that sort so many rows by bin.
+    /// Returns the radix passes that sort `rows` rows by bin.
     pub(super) fn passes<K: KeyWord>(&self, constants: [u64; 2], rows: u64) -> RadixPasses<K, u32> {
         let mut constants = constants.into_iter().cycle();
         let functions = HashFunctions::new(Formula::Mix, 1, 1, 0, K::BITS, || constants.next().unwrap_or_default());
         RadixPasses::by_mixed_key(functions, self.page_bits, rows, self.machine)
     }
 
-    /// Returns the count of probe rows of a round of a block that takes the whole build side, and
-    /// the count of such blocks.
+    /// Returns the count of probe rows of a round, for blocks that have the whole build side on
+    /// chip, and the count of such blocks.
     pub(super) fn on_chip_blocks(&self, pass: Pass) -> (u32, u64) {
         let [build, probe] = [pass.build, pass.probe()].map(|side| self.sides[side].rows);
         let most = self.machine.blocks(BLOCKS_ON_CHIP);
@@ -309,8 +311,8 @@ impl JoinPlan {
         (rows as u32, probe.div_ceil(rows).clamp(1, most))
     }
 
-    /// Returns the count of probe rows of a block that looks them up in memory, and the count of
-    /// such blocks.
+    /// Returns the count of probe rows of a block that looks up its rows in memory, and the count
+    /// of such blocks.
     pub(super) fn direct_blocks(&self, pass: Pass) -> (u32, u64) {
         let probe = self.sides[pass.probe()].rows;
         let rows = (probe / BUSY_BLOCKS).next_multiple_of(32).clamp(MIN_BLOCK_ROWS, ROUND_ROWS as u64);
@@ -318,8 +320,8 @@ impl JoinPlan {
     }
 }
 
-/// Returns the binary logarithm of the count of buckets of a page for so many rows, or `None` if a
-/// block has not memory for it.
+/// Returns the base-2 logarithm of the count of buckets of a page for `rows` rows, or `None` if a
+/// block does not have enough memory for the page.
 fn page_bucket_bits<K: KeyWord>(machine: Machine, rows: u64) -> Option<u32> {
     let bits = bits_for(rows).max(1);
     if rows > MAX_PAGE_ROWS as u64 {
@@ -329,12 +331,12 @@ fn page_bucket_bits<K: KeyWord>(machine: Machine, rows: u64) -> Option<u32> {
         return Some(bits);
     }
     let words = machine.block_words() - WORDS_BESIDE;
-    // A few rows more in a bucket cost less than the second-level cache.
+    // A few more rows per bucket cost less than reading from the second-level cache.
     let fits = |bits: &u32| *bits != 0 && on_chip_words::<K>(rows as u32, *bits) <= words;
     [bits + 1, bits, bits - 1].into_iter().find(fits)
 }
 
-/// Returns the binary logarithm of the least power of two that is not less.
+/// Returns the base-2 logarithm of the least power of two that is not less than `number`.
 fn bits_for(number: u64) -> u32 {
     number.max(1).next_power_of_two().ilog2()
 }

@@ -1,4 +1,4 @@
-//! What every join is asked for, and the calls that run it.
+//! The options that all joins have, and the calls that run a join.
 
 use super::joined::{JoinKind, JoinMethod, Joined};
 use crate::hash::random_seed;
@@ -7,18 +7,19 @@ use crate::relational::columns::{Column, IntoColumn};
 use crate::{Buffer, Device, Result, Stream};
 use std::fmt;
 
-/// A join of two tables before it is run: [`Join`](super::Join),
-/// [`WideJoin`](super::super::WideJoin) and [`JoinWithValues`](super::JoinWithValues), which differ
-/// in what `S` is joined.
+/// A join of two tables that has not been run: [`Join`](super::Join),
+/// [`WideJoin`](super::super::WideJoin) or [`JoinWithValues`](super::JoinWithValues), by the type
+/// `S` of its tables.
 pub struct JoinQuery<'q, S> {
     pub(in crate::relational) joined: S,
     pub(in crate::relational) options: JoinOptions<'q>,
 }
 
-/// What users set of a join.
+/// The options of a join that users can set.
 #[derive(Clone, Copy)]
 pub struct JoinOptions<'q> {
-    /// A bit for each left and each right row, set if its key is not null; without it no key is.
+    /// A bit for each left and each right row, set if the row's key is not null; `None` if no key
+    /// is null.
     pub valid: [Option<Column<'q, u32>>; 2],
     pub kind: JoinKind,
     pub method: JoinMethod,
@@ -32,15 +33,15 @@ impl JoinOptions<'_> {
     }
 }
 
-/// What is joined: the keys of both tables, and what stands beside them.
+/// A description of the tables of a join: their keys, and the other columns that are joined.
 pub trait Joins<'q> {
     /// The name of the query.
     const NAME: &'static str;
 
-    /// What the join gives.
+    /// The result type of the join.
     type Result: JoinResult;
 
-    /// Computes the pairs in the memory of the result. After an error its contents may be any.
+    /// Computes the pairs in the memory of the result. After an error the contents are unspecified.
     fn compute(
         &self,
         options: &JoinOptions<'q>,
@@ -50,18 +51,18 @@ pub trait Joins<'q> {
     ) -> Result<()>;
 }
 
-/// Joins that give row indices, and so rows that are alone.
+/// Joins whose result is row indices, and which can therefore return unmatched rows.
 pub trait JoinsRows<'q>: Joins<'q, Result = Joined> {}
 
 /// The result of a join.
 pub trait JoinResult: Sized {
-    /// Returns a result without rows, and without memory.
+    /// Returns a result without rows and without memory.
     fn without_rows(device: &Device) -> Result<Self>;
 
     /// Returns a column, which has an element for each pair.
     fn column(&self) -> &Buffer<u32>;
 
-    /// Makes it a result without rows.
+    /// Removes all rows from the result.
     fn empty(&mut self);
 }
 
@@ -86,10 +87,11 @@ impl<'q, S> JoinQuery<'q, S> {
         Self { joined, options: JoinOptions { valid: [None; 2], kind, method, seed: None } }
     }
 
-    /// Sets which left rows have a key: those `i` whose bit `i % 32` of word `i / 32` is set, as in
-    /// a validity bitmap of Arrow. The key of each other row is null, whatever its word: it is
-    /// equal to no key, as in SQL. So an inner or semi join leaves the row out, and a left, full or
-    /// anti join has it alone. A key of several columns is null if it is in one of them.
+    /// Sets which left rows have a key: row `i` has a key if bit `i % 32` of word `i / 32` is set,
+    /// as in a validity bitmap of Arrow. The keys of the other rows are null, whatever their words.
+    /// As in SQL, a null key equals no key. So an inner or semi join leaves the row out, and a
+    /// left, full or anti join returns it as unmatched. A key of several columns is null if one of
+    /// its columns is null.
     ///
     /// ```
     /// use warpnest::Device;
@@ -108,29 +110,30 @@ impl<'q, S> JoinQuery<'q, S> {
     /// # Ok::<(), warpnest::Error>(())
     /// ```
     ///
-    /// Where nulls are to meet nulls, the validity is a column of the key: with
-    /// [`WideJoin`](super::super::WideJoin), and the same word in all rows whose key is null.
+    /// To let nulls equal nulls, use the validity as one more column of the key in a
+    /// [`WideJoin`](super::super::WideJoin), and store the same word in all rows whose key is null.
     pub fn left_valid(&mut self, bits: impl IntoColumn<'q, u32>) -> &mut Self {
         self.options.valid[0] = Some(bits.into_column());
         self
     }
 
-    /// Sets which right rows have a key, as [`JoinQuery::left_valid`] does for left ones. A right
-    /// or full join has the others alone.
+    /// Sets which right rows have a key, as [`JoinQuery::left_valid`] does for left rows. A right
+    /// or full join returns the other rows as unmatched.
     pub fn right_valid(&mut self, bits: impl IntoColumn<'q, u32>) -> &mut Self {
         self.options.valid[1] = Some(bits.into_column());
         self
     }
 
-    /// Sets how the join is computed; in a [`WideJoin`](super::super::WideJoin) how the hashes are
-    /// joined; [`JoinMethod::Auto`] if this is not called. The report says what was done.
+    /// Sets the method of the join; the default is [`JoinMethod::Auto`]. In a
+    /// [`WideJoin`](super::super::WideJoin) it is the method that joins the hashes. The report
+    /// tells the method that was used.
     pub fn method(&mut self, method: JoinMethod) -> &mut Self {
         self.options.method = method;
         self
     }
 
-    /// Sets the seed of the hash constants, which are random if this is not called. Do not set it
-    /// where others choose wide keys: they could choose many with one hash.
+    /// Sets the seed of the hash constants, which are random by default. Do not set it if untrusted
+    /// people choose wide keys, because they could choose many keys with the same hash.
     pub fn seed(&mut self, seed: u64) -> &mut Self {
         self.options.seed = Some(seed);
         self
@@ -138,7 +141,7 @@ impl<'q, S> JoinQuery<'q, S> {
 }
 
 impl<'q, S: JoinsRows<'q>> JoinQuery<'q, S> {
-    /// Sets which rows the join gives; [`JoinKind::Inner`] if this is not called.
+    /// Sets the kind of rows that the join returns; the default is [`JoinKind::Inner`].
     pub fn kind(&mut self, kind: JoinKind) -> &mut Self {
         self.options.kind = kind;
         self
@@ -146,7 +149,7 @@ impl<'q, S: JoinsRows<'q>> JoinQuery<'q, S> {
 }
 
 impl<'q, S: Joins<'q>> JoinQuery<'q, S> {
-    /// Returns the pairs, when they are there.
+    /// Returns the pairs; waits for them.
     ///
     /// # Errors
     /// As for [`JoinQuery::run_on`].
@@ -154,23 +157,24 @@ impl<'q, S: Joins<'q>> JoinQuery<'q, S> {
         self.run_on(device.default_stream(), &mut Scratch::new(device))
     }
 
-    /// Returns the pairs, computed on `stream`; waits until they are there. The scratch is best
-    /// kept for the next call.
+    /// Returns the pairs, computed on `stream`; waits for them. The scratch should be kept for
+    /// later calls.
     ///
     /// # Errors
     /// [`InputError::TooManyItems`](crate::InputError::TooManyItems) for 2^32 rows or more of a
     /// side; [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless all columns of
-    /// a table have as many rows, and a bit of its validity;
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), also if the pairs are more than there is
-    /// memory for; [`Error::WrongDevice`](crate::Error::WrongDevice),
+    /// a table have equally many rows, and its validity has a bit for each row;
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), also if there are more pairs than fit
+    /// into memory; [`Error::WrongDevice`](crate::Error::WrongDevice),
     /// [`Error::Driver`](crate::Error::Driver).
     ///
-    /// Of wide keys also [`InputError::KeysDiffer`](crate::InputError::KeysDiffer) unless both
+    /// For wide keys also [`InputError::KeysDiffer`](crate::InputError::KeysDiffer) unless both
     /// tables have columns of the same types;
     /// [`InputError::ColumnLength`](crate::InputError::ColumnLength) unless the key columns of a
-    /// table have as many rows; [`InputError::TooManyItems`](crate::InputError::TooManyItems) if
-    /// some of 2^32 or more pairs differ; [`Error::BuildFailed`](crate::Error::BuildFailed) of a
-    /// semi or anti join, as for [`Unique::run_on`](super::super::Unique::run_on).
+    /// table have equally many rows; [`InputError::TooManyItems`](crate::InputError::TooManyItems)
+    /// if there are 2^32 pairs or more of which some differ;
+    /// [`Error::BuildFailed`](crate::Error::BuildFailed) for a semi or anti join, as in
+    /// [`Unique::run_on`](super::super::Unique::run_on).
     pub fn run_on(&self, stream: &Stream, scratch: &mut Scratch) -> Result<S::Result> {
         let mut result = S::Result::without_rows(scratch.device())?;
         self.run_into(stream, scratch, &mut result)?;
@@ -178,8 +182,8 @@ impl<'q, S: Joins<'q>> JoinQuery<'q, S> {
     }
 
     /// Computes the pairs as [`JoinQuery::run_on`] does, in the memory of an earlier result, which
-    /// grows as needed. After an error there are no pairs, unless the result is of another device:
-    /// then it stays as it is.
+    /// grows as needed. After an error the result is empty, unless it is on another device; then it
+    /// is unchanged.
     ///
     /// # Errors
     /// As for [`JoinQuery::run_on`].

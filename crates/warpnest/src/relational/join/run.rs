@@ -1,4 +1,4 @@
-//! The course of a join.
+//! Runs a join.
 
 use super::columns::{Columns, Outputs};
 use super::joined::{JoinKind, JoinMethod, JoinReport};
@@ -14,34 +14,35 @@ use gpu_kernels::page::header::{LEVELS, OVERFLOW};
 use gpu_kernels::relational::join::header;
 use gpu_kernels::types::KeyWord;
 
-/// What is joined.
+/// The inputs and options of a join.
 #[derive(Clone, Copy)]
 pub(super) struct Input<'i, K> {
     pub keys: [&'i Buffer<K>; 2],
-    /// The values that are written in place of row indices if rows are split.
+    /// The values that are written instead of row indices if rows are split.
     pub values: [Option<&'i Buffer<u32>>; 2],
     pub kind: JoinKind,
     pub method: JoinMethod,
     pub seed: u64,
-    /// The most build rows of a bin that is not heavy, if it is not what the plan says.
+    /// The most build rows of a bin that does not count as heavy, if it differs from the plan's
+    /// value.
     pub light_rows: Option<u32>,
 }
 
-/// A right side that is arranged, in memory of its own.
+/// A right side that has been arranged, in its own memory.
 #[derive(Debug)]
 pub(super) struct Arranged {
     pub plan: JoinPlan,
     pub memory: Buffer<u64>,
-    /// Whether the last split was made again.
+    /// Whether the last split was repeated.
     has_starts: bool,
 }
 
-/// Arranges the right side alone, for joins of left rows with it.
+/// Arranges only the right side, for later joins of left rows with it.
 pub(super) fn arrange<K: KeyWord>(stream: &Stream, scratch: &mut Scratch, input: Input<'_, K>) -> Result<Arranged> {
     let Input { keys, values, mut method, seed, light_rows, .. } = input;
     let device = scratch.device().clone();
     let rows = keys.map(|keys| keys.len() as u64);
-    // Any pass for which it is the build side.
+    // Any pass whose build side is the right side would do.
     let passes = Pass::of(JoinKind::Left, rows);
     let mut is_skewed = false;
     loop {
@@ -71,9 +72,9 @@ pub(super) fn arrange<K: KeyWord>(stream: &Stream, scratch: &mut Scratch, input:
     }
 }
 
-/// Joins both sides into `columns`, or only counts the pairs; returns their count and how they were
-/// found. Keys are written, and values, if rows are split. If there are more pairs than are to be
-/// written, none is. The right side may be arranged already.
+/// Joins both sides into `columns`, or only counts the pairs. Returns the count of pairs, and a
+/// report. If rows are split, keys are written, too, and values replace row indices. If there are
+/// more pairs than `columns.most`, no pair is written. The right side may be arranged already.
 pub(super) fn run<K: KeyWord>(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -137,7 +138,7 @@ pub(super) fn run<K: KeyWord>(
             }
         };
         if plan.method == JoinMethod::Direct && (are_skewed.contains(&true) || !plan.is_worth_sorting(passes[0])) {
-            // Keys are repeated, or a bucket is too long for a warp.
+            // Keys are repeated, or a bucket has too many rows for a warp.
             (method, are_skewed) = (JoinMethod::Split, [false; 2]);
             continue;
         }
@@ -147,8 +148,7 @@ pub(super) fn run<K: KeyWord>(
     }
 }
 
-/// Returns the most bytes of the scratch of a join with so many rows on each side, whatever the
-/// keys.
+/// Returns the most bytes of scratch of a join with `rows` rows on its sides, for any keys.
 pub(super) fn scratch_bytes<K: KeyWord>(stream: &Stream, rows: [u64; 2], kind: JoinKind, method: JoinMethod) -> u64 {
     let passes = Pass::of(kind, rows);
     let plan = |method: JoinMethod, are_skewed: [bool; 2]| {
@@ -159,33 +159,32 @@ pub(super) fn scratch_bytes<K: KeyWord>(stream: &Stream, rows: [u64; 2], kind: J
         let skews = [[false, false], [false, true], [true, false], [true, true]];
         skews.into_iter().map(|are_skewed| plan(method, are_skewed).words).max().unwrap_or(0)
     };
-    // Long buckets in memory have the rows split.
+    // If buckets in memory are too long, the rows are split instead.
     let is_direct = plan(method, [false; 2]).method == JoinMethod::Direct;
     8 * most(method).max(if is_direct { most(JoinMethod::Split) } else { 0 })
 }
 
-/// What has to be done before the passes.
+/// The work that must be queued before the passes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ToDo {
     Arrange,
-    /// The last splits of those sides that are to have starts.
+    /// Repeat the last splits of the sides whose bins get starts.
     SplitAgain,
     Nothing,
 }
 
-/// Which bins of a side got more rows than their capacity.
+/// The bins of a side that got more rows than their capacity.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Overflow {
     None,
-    /// Bins of the last split alone, so that all rows were counted.
+    /// Only bins of the last split, so all rows were counted.
     Last,
-    /// Bins of an earlier split; or a table got several rows of a key.
+    /// Bins of an earlier split, or a hash table that got several rows of one key.
     Early,
 }
 
 enum Attempt {
-    /// The count of pairs, all of which are written if there was capacity for them, and the count
-    /// of further work items.
+    /// The count of pairs, which were written if there was capacity, and of additional work items.
     Pairs {
         pairs: u64,
         items: u64,
@@ -193,23 +192,23 @@ enum Attempt {
     Overflowed([Overflow; 2]),
 }
 
-/// The course of a join with one plan.
+/// The state of a join that is run with one plan.
 struct Course<'c, K> {
     stream: &'c Stream,
     launches: &'c Launches<'c, K>,
     passes: &'c [Pass],
-    /// Whether the last split of a side was made again, to bins with starts.
+    /// Whether the last split of each side was repeated, so that its bins have starts.
     have_starts: [bool; 2],
 }
 
 impl<'c, K: KeyWord> Course<'c, K> {
-    /// Makes all passes, after what has to be done.
+    /// Does the work of `to_do`, and then all passes.
     fn attempt<'o>(&'o self, outputs: Option<Outputs<'o, K>>, to_do: ToDo) -> Result<Attempt> {
         let launches = self.launches;
         let (mut pairs, mut items) = (0, 0);
         for (number, &pass) in self.passes.iter().enumerate() {
             let prepare = |batch: &Batch<'o>| match to_do {
-                // Each pass lists work items of its own.
+                // Each pass makes its own list of work items.
                 _ if number != 0 => launches.clear_items(batch),
                 ToDo::Arrange => launches.arrange(batch),
                 ToDo::SplitAgain => self.split_again(batch),
@@ -237,8 +236,8 @@ impl<'c, K: KeyWord> Course<'c, K> {
         Ok(Attempt::Pairs { pairs, items })
     }
 
-    /// Makes a pass behind what `prepare` queues, with the work items that it lists; returns the
-    /// headers.
+    /// Runs a pass after the work that `prepare` queues, and then the work items that the pass
+    /// listed. Returns the headers.
     fn pass<'o>(
         &'o self,
         pass: Pass,
@@ -259,11 +258,12 @@ impl<'c, K: KeyWord> Course<'c, K> {
         self.headers()
     }
 
-    /// Queues the last splits of those sides again whose bins are to begin at starts.
+    /// Queues repeating the last splits of the sides whose bins get starts.
     fn split_again<'o>(&'o self, batch: &Batch<'o>) -> Result<()> {
         let Launches { plan, .. } = self.launches;
         self.launches.clear_headers(batch)?;
-        // What the right side's last split has read is there until the left side's splits are made.
+        // The right side comes first, because the left side's splits overwrite the input of the
+        // right side's last split.
         let mut sides = plan.to_arrange.sides().rev().filter(|&side| self.have_starts[side]);
         sides.try_for_each(|side| self.launches.split_again(batch, side))
     }
@@ -289,8 +289,8 @@ impl<'c, K: KeyWord> Course<'c, K> {
     }
 }
 
-/// Returns the count of pairs that there is memory for before they are counted: enough for joins in
-/// which each row meets one row at most.
+/// Returns the count of pairs for which memory is allocated before the pairs are counted. It is
+/// enough for joins in which each row matches at most one row.
 fn usual_pairs(kind: JoinKind, [left, right]: [u64; 2]) -> u64 {
     match kind {
         JoinKind::Inner => left.min(right),

@@ -1,28 +1,29 @@
-//! The layout of a side of a join: how its rows are brought together, and where.
+//! The layout of a side of a join: how its rows are arranged, and its offsets in memory.
 
 use crate::primitives::Pairs;
 use crate::split::{Level, levels, split_bits, starts_state_words};
 use gpu_kernels::relational::join::SECTOR_WORDS;
 use gpu_kernels::types::KeyWord;
 
-/// The rows of a key that bins of the last split have capacity for, if all keys have as many, and
-/// the keys of a bin of an earlier split. If bins of the last one get more rows it is made again.
+/// Bins of the last split have capacity for the case that each key has this many rows, and bins of
+/// earlier splits for the case that a bin has only `KEYS_OF_EARLY_BIN` keys. If bins of the last
+/// split get more rows, the split is repeated.
 const ROWS_A_KEY: u64 = 4;
 const KEYS_OF_EARLY_BIN: u64 = 1 << 10;
-/// The fewest keys of a bin of the last split that it has capacity for: with fewer it would be
-/// several times as large as the mean.
+/// The fewest keys that are assumed for the capacity of a bin of the last split. With fewer, the
+/// capacity would be several times the mean size.
 const MIN_KEYS_OF_BIN: u64 = 1 << 8;
 
-/// How the rows of a side are brought together.
+/// How the rows of a side are arranged by their keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arrangement {
-    /// As they are: blocks read all of them, or each block a part.
+    /// The rows are not moved. Each block reads all rows, or a part of them.
     Whole,
-    /// Split into bins.
+    /// The rows are split into bins.
     Split,
-    /// Sorted by bin, or by bucket.
+    /// The rows are sorted by bin, or by bucket.
     Sorted,
-    /// In a hash table, if their keys differ.
+    /// The rows are in a hash table; their keys must be distinct.
     Table,
 }
 
@@ -32,26 +33,28 @@ pub(super) struct SideLayout {
     pub rows: u64,
     pub arrangement: Arrangement,
     pub levels: Vec<Level>,
-    /// The counts of the bins of all levels, and what a scan of the last ones publishes.
+    /// The offset of the counts of the bins of all levels, and of the state of a scan of the last
+    /// counts.
     pub counts_at: u64,
-    /// The end of these words, which are 0 at first.
+    /// The end of the counts and of the state, which are 0 at first.
     pub counts_end: u64,
-    /// The starts of the bins, if they have no capacity.
+    /// The offset of the starts of the bins, if they have no fixed capacity.
     pub starts_at: u64,
-    /// The pairs of mixed keys and row indices, in the order of bins.
+    /// The offset of the pairs of mixed keys and row indices, in the order of bins.
     pub pairs_at: u64,
     /// The end of the side's words.
     pub end: u64,
 }
 
 impl SideLayout {
-    /// Returns the layout of so many rows as they are.
+    /// Returns the layout of `rows` rows that are not moved.
     pub(super) fn whole(rows: u64) -> Self {
         let (arrangement, levels) = (Arrangement::Whole, Vec::new());
         Self { rows, arrangement, levels, counts_at: 0, counts_end: 0, starts_at: 0, pairs_at: 0, end: 0 }
     }
 
-    /// Returns the layout of a side with `page_bits` bits of bins, beginning at word `at`.
+    /// Returns the layout of a side whose memory begins at word `at`. Bin indices have `page_bits`
+    /// bits.
     pub(super) fn placed_at<K: KeyWord>(self, at: u64, page_bits: u32) -> Self {
         let mut side = Self { counts_at: at, ..self };
         let of_scan = side.levels.last().map_or(0, |_| starts_state_words(1 << page_bits));
@@ -64,20 +67,21 @@ impl SideLayout {
             Arrangement::Whole => 0,
             Arrangement::Sorted => Pairs::<K, u32>::words(side.rows),
             Arrangement::Table => SECTOR_WORDS << page_bits,
-            // The last split writes to the side's own memory, and those before it in turn.
+            // The last split writes to the side's own memory. Earlier splits alternate between this
+            // memory and the scratch.
             Arrangement::Split => side.levels.iter().rev().step_by(2).map(pairs_words::<K>).max().unwrap_or(0),
         };
         side.end = side.pairs_at + pairs.next_multiple_of(2);
         side
     }
 
-    /// Returns the offset of the counts of the bins of a level, or of the end of all counts.
+    /// Returns the offset of the counts of a level's bins, or the end of all counts.
     pub(super) fn counts_of(&self, level: usize) -> u64 {
         self.counts_at + self.levels[..level].iter().map(Level::counts_words).sum::<u64>()
     }
 }
 
-/// Returns the words of the pairs of all bins of a split.
+/// Returns the count of words of the pairs of all bins of a split.
 pub(super) fn pairs_words<K: KeyWord>(level: &Level) -> u64 {
     Pairs::<K, u32>::words(level.capacity())
 }
@@ -85,8 +89,7 @@ pub(super) fn pairs_words<K: KeyWord>(level: &Level) -> u64 {
 /// Returns the sizes of the splits of a side.
 pub(super) fn levels_of<K: KeyWord>(rows: [u64; 2], side: usize, page_bits: u32) -> Vec<Level> {
     let bits = split_bits(page_bits);
-    // Where the other side has fewer rows, each of its keys is likely to have many rows on this
-    // one.
+    // If the other side has fewer rows, each of its keys likely has many rows on this side.
     let keys = (rows[side] / ROWS_A_KEY).min(rows[1 - side]).max(MIN_KEYS_OF_BIN << page_bits);
     let least = |level: usize| {
         let bins: u32 = bits[..=level].iter().sum();

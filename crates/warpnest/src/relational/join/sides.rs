@@ -1,4 +1,4 @@
-//! The tables of a join: their keys, and which rows have one.
+//! The tables of a join on the device: their keys, and which rows have a key.
 
 use super::joined::{JoinKind, JoinMethod};
 use super::run::Input;
@@ -11,15 +11,15 @@ use crate::{Buffer, Key, Result, Stream};
 use gpu_kernels::relational::rows::{RenumberRows, RenumberRowsParams};
 use gpu_kernels::types::KeyWord;
 
-/// A table as a join is asked for it.
+/// A table of a join, as the user describes it.
 pub(in crate::relational) struct Table<'t, 'q, K> {
     pub keys: &'t KeyColumns<'q, K>,
-    /// A bit for each row, set if its key is not null; without it no key is.
+    /// A bit for each row, set if the row's key is not null; `None` if no key is null.
     pub valid: Option<Column<'q, u32>>,
 }
 
 impl<'q, K: Key> Table<'_, 'q, K> {
-    /// Returns the count of rows, if all columns have as many.
+    /// Returns the count of rows; fails unless all columns have the same count.
     pub(crate) fn rows(&self) -> Result<u64> {
         let rows = self.keys.rows()?;
         if let Some(valid) = &self.valid {
@@ -29,13 +29,14 @@ impl<'q, K: Key> Table<'_, 'q, K> {
         check_items(rows)
     }
 
-    /// Returns the bytes of the scratch that rows with keys take beside others.
+    /// Returns the additional bytes of scratch that are needed to compact the rows with keys.
     pub(crate) fn scratch_bytes(&self) -> Result<u64> {
         let rows = self.rows()?;
         Ok(self.valid.map_or(0, |_| rows * (4 + size_of::<K::Word>() as u64) + 8))
     }
 
-    /// Brings the table to the device. If some keys may be null, the rows with keys are compacted.
+    /// Copies the table to the device if necessary. If some keys may be null, the rows with keys
+    /// are compacted.
     pub(crate) fn on_device(&self, stream: &Stream, scratch: &mut Scratch) -> Result<Side<'q, K::Word>> {
         let device = scratch.device().clone();
         let rows = self.rows()?;
@@ -63,7 +64,7 @@ fn combine<W: KeyWord>(stream: &Stream, keys: &KeysOnDevice<'_, W>, rows: u64, c
     stream.batch(|batch| unsafe { keys.encode(batch, KeyOrder::default(), rows, batch.write(combined)) })
 }
 
-/// Writes the indices of the chosen rows, and returns how many they are.
+/// Writes the indices of the chosen rows; returns the count of these rows.
 fn appended(stream: &Stream, scratch: &mut Scratch, chosen: Chosen<'_>, numbers: &Buffer<u32>) -> Result<usize> {
     let header = scratch.lend::<u64>(1)?;
     stream.batch(|batch| batch.zero(&header, 1))?;
@@ -73,23 +74,23 @@ fn appended(stream: &Stream, scratch: &mut Scratch, chosen: Chosen<'_>, numbers:
     Ok(length as usize)
 }
 
-/// A table on the device: its rows that have keys.
+/// A table on the device, which contains only the rows that have keys.
 pub(in crate::relational) struct Side<'q, W> {
     keys: OnDevice<'q, W>,
     nulls: Option<Nulls<'q>>,
 }
 
-/// Which rows have keys, and which have none.
+/// The rows with keys and the rows without keys.
 struct Nulls<'q> {
     bits: OnDevice<'q, u32>,
-    /// The count of rows.
+    /// The count of all rows.
     rows: u64,
     /// The indices of the rows that have keys.
     numbers: Buffer<u32>,
 }
 
 impl<W> Side<'_, W> {
-    /// Returns the keys of the rows that have one.
+    /// Returns the keys of the rows that have a key.
     pub(crate) fn keys(&self) -> &Buffer<W> {
         &self.keys
     }
@@ -99,7 +100,7 @@ impl<W> Side<'_, W> {
         self.nulls.as_ref().map_or(self.keys().len(), |nulls| nulls.rows as usize)
     }
 
-    /// Returns the indices of the rows that have keys, unless all have one.
+    /// Returns the indices of the rows that have keys, or `None` if all rows have keys.
     pub(crate) fn numbers(&self) -> Option<&Buffer<u32>> {
         self.nulls.as_ref().map(|nulls| &nulls.numbers)
     }
@@ -115,7 +116,7 @@ impl<W> Side<'_, W> {
         appended(stream, scratch, Chosen::Null(&nulls.bits, nulls.rows), rows).map(|_| ())
     }
 
-    /// Gives the memory back that rows with keys took.
+    /// Returns the memory of the compacted rows to the scratch.
     pub(crate) fn give_back(self, scratch: &mut Scratch) {
         if let (OnDevice::Own(keys), Some(nulls)) = (self.keys, self.nulls) {
             scratch.give_back(keys);
@@ -124,7 +125,7 @@ impl<W> Side<'_, W> {
     }
 }
 
-/// Both tables of a join on the device, and how they are joined.
+/// Both tables of a join on the device, and the options of the join.
 pub(super) struct Sides<'q, W> {
     pub left: Side<'q, W>,
     pub right: Side<'q, W>,
@@ -135,8 +136,8 @@ pub(super) struct Sides<'q, W> {
 }
 
 impl<W: KeyWord> Sides<'_, W> {
-    /// Returns the rows that have keys as what is joined. If they are split, their indices are
-    /// carried as values.
+    /// Returns the input of the join: the rows that have keys. If rows are split, their indices are
+    /// carried along as values.
     pub(super) fn input(&self) -> Input<'_, W> {
         let Self { left, right, kind, method, seed, light_rows } = self;
         let values = [left.numbers(), right.numbers()];
@@ -144,14 +145,14 @@ impl<W: KeyWord> Sides<'_, W> {
         Input { keys, values, kind: *kind, method: *method, seed: *seed, light_rows: *light_rows }
     }
 
-    /// Returns the count of rows without a key that are in the result.
+    /// Returns the count of rows without a key that the result contains.
     pub(super) fn null_rows(&self) -> u64 {
         let [of_left, of_right] = self.kind.has_rows_alone();
         of_left as u64 * self.left.null_rows() + of_right as u64 * self.right.null_rows()
     }
 
-    /// Makes the rows of a join of those that have keys the rows of the tables, and appends those
-    /// without a key that are in the result. `method` is how they were joined.
+    /// Replaces the row indices of a join of rows with keys by indices in the tables, and appends
+    /// the rows without keys that belong to the result. `method` is the method of the join.
     pub(super) fn finish(
         &self,
         stream: &Stream,
@@ -163,7 +164,7 @@ impl<W: KeyWord> Sides<'_, W> {
             return Ok(());
         }
         for (side, rows) in [(&self.left, &*left), (&self.right, &*right)] {
-            // Splits have carried the row indices.
+            // Splits write the rows' indices in the table.
             if method != JoinMethod::Split
                 && let Some(numbers) = side.numbers()
             {
@@ -176,7 +177,7 @@ impl<W: KeyWord> Sides<'_, W> {
         stream.synchronize()
     }
 
-    /// Queues appending the rows without a key that are in the result.
+    /// Queues appending the rows without a key that belong to the result.
     fn append_null_rows(
         &self,
         stream: &Stream,
@@ -203,14 +204,15 @@ impl<W: KeyWord> Sides<'_, W> {
         Ok(())
     }
 
-    /// Gives the memory back that rows with keys took.
+    /// Returns the memory of the compacted rows to the scratch.
     pub(super) fn give_back(self, scratch: &mut Scratch) {
         self.left.give_back(scratch);
         self.right.give_back(scratch);
     }
 }
 
-/// Queues replacing row index `r` by `numbers[r]`, or by itself, plus `first`. `NO_ROW` stays.
+/// Queues replacing row index `r` by `numbers[r] + first`, or without `numbers` by `r + first`.
+/// `NO_ROW` stays.
 pub(in crate::relational) fn renumber(
     stream: &Stream,
     rows: &Buffer<u32>,
@@ -221,8 +223,8 @@ pub(in crate::relational) fn renumber(
     let plan = RenumberRowsParams { items: rows.len() as u64, rows: rows_of_table, first, padding: 0 };
     stream.batch(|batch| {
         let numbers = or_null(numbers.map(|numbers| batch.read(numbers)));
-        // SAFETY: there are that many row indices, and a new index for each row unless that array
-        // is null.
+        // SAFETY: there are as many row indices as the plan says. `numbers` is null, or has an
+        // element for each row of the table.
         unsafe { batch.launch(&RenumberRows { items: batch.write(rows), numbers, plan }, plan.items) }
     })
 }

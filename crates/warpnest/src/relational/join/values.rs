@@ -1,4 +1,4 @@
-//! Joins that give keys and values.
+//! Joins whose result is keys and values.
 
 use super::by_keys::ByKeys;
 use super::columns::Columns;
@@ -13,8 +13,8 @@ use crate::{Buffer, Device, Key, Result, Stream, Value};
 use gpu_kernels::types::KeyWord;
 use std::fmt;
 
-/// An inner join that gives the key of each pair of rows, and a value of each side, in place of row
-/// indices. Values have 32 bits.
+/// An inner join that returns the key of each pair of rows, and a value of each side, instead of
+/// row indices. Values have 32 bits.
 ///
 /// ```
 /// use warpnest::Device;
@@ -32,14 +32,14 @@ use std::fmt;
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 ///
-/// - **Which to take.** [`Join`](super::Join) gives row indices, by which columns of any type are
-///   gathered, one random read a row. Here values go the way of their rows, if these are split
-///   ([`JoinMethod::Split`]): it is faster for one column of each side. If a side is small they are
-///   gathered, too.
-/// - **Order, complexity, guarantee beside concurrent operations**: as for [`Join`](super::Join).
-/// - **Memory.** The scratch takes what it takes for a [`Join`](super::Join), and 4 bytes a row
-///   more of a side whose keys may be null; the result takes 12 bytes a pair with 32-bit keys, and
-///   16 with 64-bit ones. If a side is small, values are gathered into further memory, of 8 bytes a
+/// - **When to use it.** A [`Join`](super::Join) returns row indices, by which columns of any type
+///   can be gathered, with one random read per row. Here the values are split together with their
+///   rows ([`JoinMethod::Split`]), which is faster for one column of each side. If a side is small,
+///   they are gathered, too.
+/// - **Order, complexity, concurrent operations**: as in a [`Join`](super::Join).
+/// - **Memory.** The scratch takes as much as in a [`Join`](super::Join), and another 4 bytes per
+///   row of a side whose keys may be null. The result takes 12 bytes per pair, or 16 bytes with
+///   64-bit keys. If a side is small, the values are gathered into additional memory of 8 bytes per
 ///   pair.
 pub type JoinWithValues<'q, K, L, R> = JoinQuery<'q, WithValues<'q, K, L, R>>;
 
@@ -51,7 +51,7 @@ pub struct WithValues<'q, K, L, R> {
 }
 
 impl<'q, K: Key, L: Value<Word = u32>, R: Value<Word = u32>> JoinWithValues<'q, K, L, R> {
-    /// Returns the join of a left and of a right table: the keys and the values of each.
+    /// Returns the join of a left and a right table, each given by its keys and its values.
     pub fn new(
         left: (impl IntoColumn<'q, K>, impl IntoColumn<'q, L>),
         right: (impl IntoColumn<'q, K>, impl IntoColumn<'q, R>),
@@ -72,8 +72,8 @@ impl<'q, K: Key, L: Value<Word = u32>, R: Value<Word = u32>> Joins<'q> for WithV
         scratch: &mut Scratch,
         joined: &mut JoinedValues<K, L, R>,
     ) -> Result<()> {
-        // Meanwhile the columns are row indices, which may be no values: after a panic there are
-        // none.
+        // Meanwhile the columns contain row indices, which may be invalid values, so a panic must
+        // leave `joined` empty.
         let mut memory = joined.take();
         let done = self.compute_in(&mut memory, options, stream, scratch);
         *joined = memory;
@@ -111,7 +111,7 @@ impl<'q, K: Key, L: Value<Word = u32>, R: Value<Word = u32>> WithValues<'q, K, L
             };
             (_, *report) = run(stream, scratch, input, None, Some(columns))?;
             if report.method != JoinMethod::Split {
-                // The columns are row indices.
+                // The columns contain row indices.
                 keys.fit(device, left_out.len())?;
                 gather(stream, input.keys[0], left_out, keys)?;
                 for (rows, values) in [(left_out, &*left), (right_out, &*right)] {
@@ -131,7 +131,7 @@ impl<'q, K: Key, L: Value<Word = u32>, R: Value<Word = u32>> WithValues<'q, K, L
     }
 }
 
-/// Returns the values of those rows of a table that have keys.
+/// Returns the values of the rows of a table that have keys.
 fn of_valid_rows<'v, W: KeyWord>(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -147,15 +147,16 @@ fn of_valid_rows<'v, W: KeyWord>(
 /// The result of a join, on the device: the keys and the values of pairs of rows, in any order.
 pub struct JoinedValues<K: Key, L, R> {
     keys: Buffer<K::Word>,
-    /// Both columns of values.
+    /// The columns of left and right values.
     sides: Joined,
-    /// Memory that values are gathered to.
+    /// Memory for gathered values.
     gathered: Buffer<u32>,
     types: std::marker::PhantomData<(L, R)>,
 }
 
 impl<K: Key, L: Value<Word = u32>, R: Value<Word = u32>> JoinedValues<K, L, R> {
-    /// Returns a result without rows, and without memory: for [`JoinWithValues::run_into`].
+    /// Returns a result without rows and without memory, which can be passed to
+    /// [`JoinWithValues::run_into`].
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
@@ -183,23 +184,23 @@ impl<K: Key, L: Value<Word = u32>, R: Value<Word = u32>> JoinedValues<K, L, R> {
 
     /// Returns the keys.
     pub fn keys(&self) -> &Buffer<K> {
-        // SAFETY: the words are keys of the type.
+        // SAFETY: the words are keys of type `K`.
         unsafe { self.keys.as_type() }
     }
 
     /// Returns the values of the left rows.
     pub fn left_values(&self) -> &Buffer<L> {
-        // SAFETY: the words are values of the type.
+        // SAFETY: the words are values of type `L`.
         unsafe { self.sides.left.as_type() }
     }
 
     /// Returns the values of the right rows.
     pub fn right_values(&self) -> &Buffer<R> {
-        // SAFETY: the words are values of the type.
+        // SAFETY: the words are values of type `R`.
         unsafe { self.sides.right.as_type() }
     }
 
-    /// Returns how the join was computed.
+    /// Returns a report of how the join was computed.
     pub fn report(&self) -> JoinReport {
         self.sides.report
     }

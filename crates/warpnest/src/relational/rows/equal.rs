@@ -1,4 +1,4 @@
-//! Which pairs of rows of two tables are equal.
+//! Tests pairs of rows of two tables for equality.
 
 use super::on_device::{ColumnOn, KeysOn};
 use super::text_column::Eight;
@@ -11,22 +11,23 @@ use gpu_kernels::relational::rows::{CompareParams, CompareTexts, CompareWords};
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::Scalar;
 
-/// Queues flagging those pairs of a left and a right row that are equal in all columns: bit
-/// `i % 32` of `keep[i / 32]` is set for pair `i`. Bits past the last pair become 0. Waits for
-/// nothing.
+/// Queues flagging the pairs of a left row and a right row that are equal in all columns. Bit
+/// `i % 32` of `keep[i / 32]` is set if pair `i` is equal. Bits past the last pair become 0. The
+/// call does not wait.
 ///
-/// A pair of a row that its table lacks is not flagged, and so one with
-/// [`NO_ROW`](super::super::NO_ROW) on a side. [`compact`](crate::primitives::compact) takes the
-/// flags for the pairs and whatever is beside them.
+/// A pair is not flagged if a row index is out of bounds, so pairs with
+/// [`NO_ROW`](super::super::NO_ROW) are not flagged. [`compact`](crate::primitives::compact) can
+/// apply the flags to the pairs and to other columns.
 ///
-/// **Complexity.** One launch for each column, which reads it at both rows of the pairs that are
-/// still flagged; a thread compares a pair. The scratch takes a word.
+/// **Complexity.** There is one launch for each column, in which each thread compares a pair, if
+/// the pair is still flagged. The scratch takes one word.
 ///
 /// # Errors
 /// [`InputError::KeysDiffer`](crate::InputError::KeysDiffer) unless the columns of both tables have
 /// the same types, [`InputError::ColumnLength`](crate::InputError::ColumnLength) unless all columns
-/// of a table have as many rows; [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer)
-/// unless there are as many left rows as right ones, and a word for each 32 pairs;
+/// of a table have equally many rows;
+/// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless there are as many left
+/// rows as right rows, and a word for each 32 pairs;
 /// [`InputError::TooManyItems`](crate::InputError::TooManyItems) for 2^32 rows or more of a table;
 /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
 /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
@@ -50,8 +51,8 @@ pub fn flag_equal_rows(
     done
 }
 
-/// Keeps those pairs of a left and a right row that are equal in all columns, in their order, and
-/// removes the others from both buffers. Waits until their count is known.
+/// Keeps the pairs of a left row and a right row that are equal in all columns, in their order, and
+/// removes the other pairs from both buffers. Waits for the count of pairs.
 ///
 /// ```
 /// use warpnest::primitives::Scratch;
@@ -71,13 +72,15 @@ pub fn flag_equal_rows(
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 ///
-/// With [`hash_rows`](super::hash_rows) before it, rows whose hashes met become rows that are
-/// equal. If all pairs are, as is usual then, nothing is moved. The scratch takes a bit for each
-/// pair, and 8 bytes if pairs are removed. After an error both buffers are as they were.
+/// After a join by [`hash_rows`](super::hash_rows), it removes the pairs whose hashes are equal but
+/// whose rows differ. If all pairs are equal, as is usual then, nothing is moved. The scratch takes
+/// a bit for each pair, and 8 bytes per pair if pairs are removed. After an error both buffers are
+/// unchanged.
 ///
 /// # Errors
-/// As for [`flag_equal_rows`], and [`InputError::TooManyItems`](crate::InputError::TooManyItems) if
-/// pairs are to be removed from 2^32 or more.
+/// The errors of [`flag_equal_rows`], and
+/// [`InputError::TooManyItems`](crate::InputError::TooManyItems) if pairs must be removed from 2^32
+/// pairs or more.
 pub fn retain_equal_rows(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -106,14 +109,14 @@ pub fn retain_equal_rows(
 /// Pairs of rows.
 #[derive(Clone, Copy)]
 pub(super) struct Pairs<'p> {
-    /// The left and the right rows, as many of either.
+    /// The left and the right rows; there are equally many.
     pub rows: [&'p Buffer<u32>; 2],
     /// Whether pairs with [`NO_ROW`](super::super::NO_ROW) are kept.
     pub keeps_alone: bool,
 }
 
-/// Returns a bit for each pair that is equal, in memory of the scratch, and the count of the other
-/// pairs, when it is known.
+/// Returns a bit for each pair, set if the pair is equal, in memory of the scratch, and the count
+/// of the other pairs. Waits for the count.
 pub(super) fn flags(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -128,8 +131,8 @@ pub(super) fn flags(
     Ok((keep, others))
 }
 
-/// Returns memory of the scratch with the rows that are kept at its front, and `besides` elements
-/// more than rows.
+/// Returns a buffer of the scratch with the kept rows at its front. Its length is the count of all
+/// rows plus `besides`.
 pub(super) fn compacted(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -143,8 +146,8 @@ pub(super) fn compacted(
     Ok(kept)
 }
 
-/// Queues flagging pairs: `keep` has a word for each 32, and the header becomes the count of pairs
-/// that are not flagged.
+/// Queues flagging pairs: `keep` has a word for each 32 pairs, and the header becomes the count of
+/// pairs that are not flagged.
 fn queue_flags(
     stream: &Stream,
     [left, right]: [&KeysOn<'_>; 2],
@@ -165,8 +168,8 @@ fn queue_flags(
             let [left_rows, right_rows] = pairs.rows.map(|rows| batch.read(rows));
             let arrays = Arrays { rows: [left_rows, right_rows], keep: batch.write(keep), header: batch.write(header) };
             use {ColumnOn::*, Offsets as O, WordsOf as W};
-            // SAFETY: there are as many rows on both sides, and a bit for each pair. Columns have
-            // as many rows as the plan says.
+            // SAFETY: there are as many left rows as right rows, and a bit for each pair. The
+            // columns have as many rows as the plan says.
             unsafe {
                 match columns {
                     (Words(W::Narrow(ours)), Words(W::Narrow(theirs))) => words(batch, [ours, theirs], arrays, plan)?,
@@ -185,7 +188,7 @@ fn queue_flags(
     })
 }
 
-/// The arrays of pairs.
+/// The kernel arguments that describe pairs.
 #[derive(Clone, Copy)]
 struct Arrays {
     rows: [Global<u32>; 2],
@@ -196,7 +199,7 @@ struct Arrays {
 /// Queues comparing a column of words.
 ///
 /// # Safety
-/// The batch gave the arrays, which are as large as the plan says, and so are the columns.
+/// The arrays are from the batch. The arrays and the columns are as long as the plan says.
 unsafe fn words<'b, W: Scalar>(
     batch: &Batch<'b>,
     [ours, theirs]: [&'b Buffer<W>; 2],
@@ -205,7 +208,7 @@ unsafe fn words<'b, W: Scalar>(
 ) -> Result<()> {
     let (left_words, right_words) = (batch.read(ours), batch.read(theirs));
     let compare = CompareWords { left_words, right_words, left, right, keep, header, plan };
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller guarantees the arrays.
     unsafe { batch.launch(&compare, plan.pairs) }
 }
 
@@ -215,8 +218,8 @@ type Column<'b, O> = (&'b Buffer<O>, &'b Buffer<Eight>);
 /// Queues comparing a column of texts.
 ///
 /// # Safety
-/// As for [`words`]. The offsets are from a [`TextColumn`](super::TextColumn), whose offsets are in
-/// bounds.
+/// The conditions of [`words`] hold. The offsets are from a [`TextColumn`](super::TextColumn), so
+/// they are in bounds.
 unsafe fn texts<'b, L: Scalar, R: Scalar>(
     batch: &Batch<'b>,
     ours: Column<'b, L>,
@@ -235,6 +238,6 @@ unsafe fn texts<'b, L: Scalar, R: Scalar>(
         header,
         plan,
     };
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller guarantees the arrays.
     unsafe { batch.launch(&compare, plan.pairs) }
 }

@@ -12,7 +12,7 @@ use gpu_kernels::types::Scalar;
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-/// Returns a hash of each row, of all of its columns: equal rows have equal hashes.
+/// Returns a hash of each row, computed from all of its columns. Equal rows have equal hashes.
 ///
 /// ```
 /// use warpnest::Device;
@@ -25,21 +25,21 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 ///
-/// - **Collisions.** A row is hashed as numbers: one for a word of 4 bytes, two for one of 8, and
-///   for a text one, and two for each begun 8 bytes. Two rows that differ, and have n numbers or
-///   fewer, have the same hash with a probability of at most n / (2^61 - 1) over all seeds: for
-///   texts of 64 bytes below 2^-56. This holds for any two rows that were chosen without knowledge
-///   of the seed.
-/// - **The same seed** gives the same hashes on every device. Take a random one where others choose
-///   the rows.
-/// - **Complexity.** One launch for each column, which reads it once; a thread hashes a row. Texts
-///   that are much longer than others keep their warp waiting.
+/// - **Collisions.** A row is hashed as a sequence of numbers: one for a word of 4 bytes, two for a
+///   word of 8 bytes, and for a text one plus two for each started 8 bytes. The hashes of two
+///   different rows of at most n numbers are equal with a probability of at most n / (2^61 - 1)
+///   over all seeds. For texts of 64 bytes this is below 2^-56. The rows must be chosen without
+///   knowledge of the seed.
+/// - **The same seed** gives the same hashes on every device. Use a random seed if untrusted people
+///   choose the rows.
+/// - **Complexity.** There is one launch for each column, which reads it once; each thread hashes a
+///   row. A warp waits for the longest of its texts.
 ///
-/// A hash alone tells no two rows to be equal: [`retain_equal_rows`](super::retain_equal_rows)
-/// compares them.
+/// Equal hashes do not prove that two rows are equal;
+/// [`retain_equal_rows`](super::retain_equal_rows) compares the rows.
 ///
-/// Source: the polynomial over a prime field, at a random point (Carter 1979), by a Mersenne prime
-/// and with the lengths of strings as (Thorup 2020) describes it.
+/// Source: the polynomial over a prime field, evaluated at a random point (Carter 1979). The
+/// Mersenne prime, and the hashed lengths of strings, are from (Thorup 2020).
 ///
 /// # Errors
 /// As for [`hash_rows_into`].
@@ -48,7 +48,7 @@ pub fn hash_rows(device: &Device, keys: &WideKeys<'_>, seed: u64) -> Result<Vec<
     hash_rows_on(stream, &mut Scratch::new(device), keys, seed)?.download(stream)
 }
 
-/// Returns the result of [`hash_rows`] on the device, computed on `stream`; waits for nothing.
+/// Returns the result of [`hash_rows`] on the device, computed on `stream`; does not wait.
 ///
 /// # Errors
 /// As for [`hash_rows_into`].
@@ -63,10 +63,10 @@ pub fn hash_rows_on(stream: &Stream, scratch: &mut Scratch, keys: &WideKeys<'_>,
 /// the device.
 ///
 /// # Errors
-/// [`InputError::ColumnLength`](crate::InputError::ColumnLength) unless all columns have as many
-/// rows; [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless there is a word for
-/// each; [`InputError::TooManyItems`](crate::InputError::TooManyItems) for 2^32 rows or more;
-/// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+/// [`InputError::ColumnLength`](crate::InputError::ColumnLength) unless all columns have equally
+/// many rows; [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless `hashes` has a
+/// word for each row; [`InputError::TooManyItems`](crate::InputError::TooManyItems) for 2^32 rows
+/// or more; [`Error::OutOfMemory`](crate::Error::OutOfMemory),
 /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
 pub fn hash_rows_into(
     stream: &Stream,
@@ -83,12 +83,12 @@ pub fn hash_rows_into(
 
 /// The hash function of a seed.
 pub(super) struct RowHash {
-    /// The arguments of a column that is neither the first nor the last one.
+    /// The arguments for a column that is neither the first nor the last column.
     middle: HashParams,
 }
 
 impl RowHash {
-    /// Returns the function whose hashes keep the bits of the mask.
+    /// Returns the function of a seed. `mask` selects the bits of a hash that are kept.
     pub(super) fn new(seed: u64, mask: u64) -> Self {
         let mut random = Xoshiro256StarStar::seed_from_u64(seed);
         let point = loop {
@@ -108,13 +108,13 @@ impl RowHash {
     }
 }
 
-/// Queues hashing the rows of keys to `hashes`, which has a word for each.
+/// Queues hashing the rows of keys to `hashes`, which has a word for each row.
 pub(super) fn queue_hashes(stream: &Stream, keys: &KeysOn<'_>, hash: &RowHash, hashes: &Buffer<u64>) -> Result<()> {
     stream.batch(|batch| {
         batch.writes(hashes);
         for (number, column) in keys.columns.iter().enumerate() {
             let plan = hash.column(keys, number);
-            // SAFETY: there is a word for each row, and the columns have that many rows.
+            // SAFETY: there is a word for each row, and all columns have equally many rows.
             unsafe {
                 match column {
                     ColumnOn::Words(WordsOf::Narrow(words)) => queue_words(batch, words, hashes, plan)?,
@@ -135,7 +135,7 @@ pub(super) fn queue_hashes(stream: &Stream, keys: &KeysOn<'_>, hash: &RowHash, h
 /// Queues hashing a column of words.
 ///
 /// # Safety
-/// Words and hashes are as many as the plan says.
+/// There are as many words and hashes as the plan says.
 unsafe fn queue_words<'b, W: Scalar>(
     batch: &Batch<'b>,
     words: &'b Buffer<W>,
@@ -143,15 +143,15 @@ unsafe fn queue_words<'b, W: Scalar>(
     plan: HashParams,
 ) -> Result<()> {
     let hash = HashWords { words: batch.read(words), hashes: batch.write(hashes), plan };
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller guarantees the arrays.
     unsafe { batch.launch(&hash, plan.rows) }
 }
 
 /// Queues hashing a column of texts.
 ///
 /// # Safety
-/// Texts and hashes are as many as the plan says. The offsets are from a
-/// [`TextColumn`](super::TextColumn), whose offsets are in bounds.
+/// There are as many texts and hashes as the plan says. The offsets are from a
+/// [`TextColumn`](super::TextColumn), so they are in bounds.
 unsafe fn queue_texts<'b, O: Scalar>(
     batch: &Batch<'b>,
     (offsets, bytes): (&'b Buffer<O>, &'b Buffer<Eight>),
@@ -160,6 +160,6 @@ unsafe fn queue_texts<'b, O: Scalar>(
 ) -> Result<()> {
     let (offsets, bytes) = (batch.read(offsets), batch.read(bytes).cast());
     let hash = HashTexts { offsets, bytes, hashes: batch.write(hashes), plan };
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller guarantees the arrays.
     unsafe { batch.launch(&hash, plan.rows) }
 }

@@ -8,8 +8,8 @@ use crate::relational::join::{JoinOptions, Joins, JoinsRows};
 use crate::relational::{Join, JoinKind, JoinQuery, Joined};
 use crate::{Result, Stream};
 
-/// A join of two tables by keys that are wider than 64 bits, or texts: the indices of those rows of
-/// a left and of a right table that are equal in every column.
+/// A join of two tables by keys that are texts or wider than 64 bits. It returns the indices of the
+/// left and right rows that are equal in every column.
 ///
 /// ```
 /// use warpnest::Device;
@@ -33,25 +33,25 @@ use crate::{Result, Stream};
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 ///
-/// - **Exact.** Rows are joined by 64-bit hashes, and each pair of them is compared in all columns.
-///   Pairs of rows that differ are left out, and rows that were in such pairs alone are unmatched.
-///   So no answer depends on luck; collisions cost time alone.
-/// - **Columns** are slices, buffers and [`TextColumn`](super::TextColumn)s. They must be as many
-///   in both tables, and of the same types. Keys of one or two columns up to 64 bits take no hash:
-///   that is [`Join`](super::super::Join), which has the six kinds, the methods and the result.
-/// - **Keys** are equal if their bytes are: a NaN meets the same NaN. Any number of rows may have
-///   one key, on both sides. A null key meets none ([`WideJoin::left_valid`]). Pairs come in any
+/// - **Exact.** Rows are joined by 64-bit hashes, and then the rows of each pair are compared in
+///   all columns. Pairs of different rows are left out, and rows that are only in such pairs are
+///   unmatched. So the result is never wrong, and collisions only cost time.
+/// - **Columns** are slices, buffers and [`TextColumn`](super::TextColumn)s. Their count and types
+///   must be the same in both tables. For keys of one or two columns of at most 64 bits in total,
+///   use [`Join`](super::super::Join), which needs no hash.
+/// - **Keys** are equal if their bytes are equal, so a NaN equals the same NaN. Keys may be
+///   repeated on both sides. A null key equals no key ([`WideJoin::left_valid`]). Pairs are in any
 ///   order.
-/// - **Complexity.** Beside the join of the hashes, each column is read once for them, and once
-///   more at both rows of each pair. Semi and anti joins first find one row of each different right
-///   key, and compare each right row with that. If some pairs differ, all are compacted.
-/// - **Memory.** The scratch takes 8 bytes for each row of both sides, and what the join of them
-///   takes; then a bit for each pair, and 8 bytes if some pairs differ. Semi and anti joins take 24
-///   bytes a right row and 20 a left row beside that. Should right rows that differ have the same
-///   hash, it is 8 bytes for each pair.
-/// - **Nulls** take 12 bytes more for each row of a side some of whose keys may be null.
-/// - **Guarantee beside concurrent operations.** As of every operation that takes a stream: the
-///   columns are read when their writers are done, and the result is there when the call returns.
+/// - **Complexity.** Besides the join of the hashes, each column is read once for the hashes, and
+///   once more at both rows of each pair. Semi and anti joins first find one row of each distinct
+///   right key, and compare every right row with it. If some pairs differ, all pairs are compacted.
+/// - **Memory.** The scratch takes 8 bytes per row of both sides, and the memory of the join of the
+///   hashes. Then it takes a bit for each pair, and 8 bytes per pair if some pairs differ. Semi and
+///   anti joins take another 24 bytes per right row and 20 bytes per left row. If different right
+///   rows have the same hash, each pair takes 8 bytes.
+/// - **Nulls** take another 12 bytes per row of a side whose keys may be null.
+/// - **Concurrent operations.** The columns are read after earlier writes to them, and the result
+///   is complete when the call returns.
 ///
 /// Source: the hash of [`hash_rows`](super::hash_rows), and the join of
 /// [`Join`](super::super::Join).
@@ -61,17 +61,17 @@ pub type WideJoin<'q> = JoinQuery<'q, ByWideKeys<'q>>;
 /// The keys of both tables.
 pub struct ByWideKeys<'q> {
     keys: [WideKeys<'q>; 2],
-    /// The bits of hashes that are kept.
+    /// The mask of the bits of hashes that are kept.
     mask: u64,
 }
 
 impl<'q> WideJoin<'q> {
-    /// Returns an inner join of the rows of a left and of a right table, by these keys.
+    /// Returns an inner join of the rows of a left and a right table, by the given keys.
     pub fn new(left: WideKeys<'q>, right: WideKeys<'q>) -> Self {
         Self::of(ByWideKeys { keys: [left, right], mask: u64::MAX })
     }
 
-    /// Keeps so many bits of each hash, so that tests meet collisions.
+    /// Keeps only `bits` bits of each hash, so that tests can provoke collisions.
     #[doc(hidden)]
     pub fn hash_bits(&mut self, bits: u32) -> &mut Self {
         self.joined.mask = u64::MAX.checked_shr(64 - bits.min(64)).unwrap_or(0);

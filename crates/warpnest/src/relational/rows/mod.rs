@@ -1,7 +1,9 @@
-//! Keys of any number of columns, words and texts: their hashes, which rows are equal, and joins.
+//! Keys of any number of columns, which are words or texts: hashes of rows, tests for equality, and
+//! joins.
 //!
-//! `wide_keys` are the columns, `on_device` where they are read. `hash` gives each row one word;
-//! `join` joins those, and `pairs` and `presence` leave out what `equal` finds to differ.
+//! `wide_keys` has the columns, and `on_device` their device memory. `hash` computes a word for
+//! each row, and `join` joins these words. `pairs` and `presence` remove the pairs that are not
+//! `equal`.
 
 mod equal;
 mod hash;

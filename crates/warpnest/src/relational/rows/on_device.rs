@@ -7,7 +7,7 @@ use crate::relational::columns::{Words, WordsOf};
 /// Keys on a device.
 pub(super) struct KeysOn<'q> {
     pub rows: u64,
-    /// The columns, each with as many rows.
+    /// The columns, each with `rows` rows.
     pub columns: Vec<ColumnOn<'q>>,
 }
 

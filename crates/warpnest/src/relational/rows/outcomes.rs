@@ -1,12 +1,13 @@
-//! The outcome of each row, of which pairs it was in.
+//! The outcome of each row, which tells what kinds of pairs the row was in.
 
 use crate::Result;
 use crate::primitives::Scratch;
 use crate::{Buffer, Stream};
 use gpu_kernels::relational::rows::{RaiseOutcomes, RaiseOutcomesParams};
 
-/// Returns the outcome of each of the `rows` rows of a table, in memory of the scratch: what became
-/// of the row's pairs. `keep` has a bit for each pair, set if its rows are equal.
+/// Returns the outcome of each of the `rows` rows of a table, in memory of the scratch. It tells
+/// whether the row is in an equal pair, only in unequal pairs, or in no pair. `keep` has a bit for
+/// each pair, set if the pair is equal.
 pub(super) fn outcomes(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -18,7 +19,8 @@ pub(super) fn outcomes(
     stream.batch(|batch| {
         batch.zero(&outcomes, outcomes.len())?;
         let (rows, keep, outcomes) = (batch.read(rows_of_pairs), batch.read(keep), batch.write(&outcomes));
-        // SAFETY: there are that many pairs, a bit for each, and a word for each row.
+        // SAFETY: there are as many pairs as the plan says, a bit for each pair, and a word for
+        // each row.
         unsafe { batch.launch(&RaiseOutcomes { rows, keep, outcomes, plan }, plan.pairs) }
     })?;
     Ok(outcomes)

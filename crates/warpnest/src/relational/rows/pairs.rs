@@ -1,4 +1,4 @@
-//! Joins that give pairs: the pairs of a join by hashes, without the pairs of rows that differ.
+//! Joins whose result is pairs: removes the pairs of different rows from a join by hashes.
 
 use super::equal::{Pairs, compacted, flags};
 use super::on_device::KeysOn;
@@ -9,8 +9,8 @@ use crate::relational::{JoinKind, Joined};
 use crate::{Result, Stream};
 use gpu_kernels::relational::rows::Outcome;
 
-/// Removes the pairs of rows that differ from a join of hashes. Rows that have lost all of their
-/// pairs by it are added alone, if the kind has such rows.
+/// Removes the pairs of different rows from a join of hashes. A row that loses all of its pairs is
+/// added as an unmatched row, if the kind of join has unmatched rows of its side.
 pub(super) fn verify(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -25,7 +25,7 @@ pub(super) fn verify(
         scratch.give_back(keep);
         return Ok(());
     }
-    // A removed pair leaves at most one row of each side alone.
+    // When a pair is removed, at most one row of each side becomes unmatched.
     let has_alone = kind.has_rows_alone();
     let besides = if has_alone == [true; 2] { removed as usize } else { 0 };
     let mut kept =

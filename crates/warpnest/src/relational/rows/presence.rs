@@ -1,4 +1,4 @@
-//! Semi and anti joins: whether a right row is equal to a left one.
+//! Semi and anti joins: tests whether a left row is equal to any right row.
 
 use super::equal::{Pairs, flags};
 use super::on_device::KeysOn;
@@ -10,10 +10,11 @@ use crate::relational::{IntoColumn, Join, JoinKind, JoinQuery, Joined, Unique};
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::relational::rows::Outcome;
 
-/// Writes those left rows to `joined` that are equal to a right row, or to none.
+/// Writes the matching left rows to `joined`: rows that are equal to a right row, or in an anti
+/// join to none.
 ///
-/// One right row of each hash is joined, if all right rows with that hash are equal; then no left
-/// row is in more than one pair. Otherwise all right rows are.
+/// If all right rows with the same hash are equal, only one right row of each hash is joined, so
+/// that no left row is in more than one pair. Otherwise all right rows are joined.
 pub(super) fn run(
     stream: &Stream,
     scratch: &mut Scratch,

@@ -8,10 +8,10 @@ use gpu_kernels::relational::rows::{CheckOffsets, CheckOffsetsParams};
 use gpu_kernels::types::Scalar;
 use std::fmt;
 
-/// The elements of a column's memory: eight bytes of its texts.
+/// The element type of a column's bytes: eight bytes of its texts.
 pub(super) type Eight = [u8; 8];
 
-/// A column of texts on a device: byte strings of any length, one a row.
+/// A column of texts on a device: each row is a byte string of any length.
 ///
 /// ```
 /// use warpnest::Device;
@@ -24,15 +24,15 @@ pub(super) type Eight = [u8; 8];
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 ///
-/// - **Layout**, the same as of string columns in Arrow: the bytes of all texts one behind the
-///   other, and where each begins. Row `i` has the bytes from `offsets[i]` to `offsets[i + 1]`.
-/// - **Bytes** are bytes: texts need not be UTF-8, may be empty, and may have zeros. They are equal
-///   if they have the same length and the same bytes.
-/// - **Memory**: the bytes, and 4 for each row, or 8 if there are 2^32 bytes or more.
+/// - **Layout**: the same as in string columns of Arrow. The bytes of all texts are concatenated,
+///   and row `i` has the bytes from `offsets[i]` to `offsets[i + 1]`.
+/// - **Bytes**: texts need not be UTF-8, may be empty, and may contain zero bytes. Two texts are
+///   equal if they have the same length and the same bytes.
+/// - **Memory**: the bytes, and 4 bytes per row, or 8 if there are 2^32 bytes or more.
 ///
-/// A column never changes, so its offsets are checked once, when it is made.
+/// A column never changes, so its offsets are checked only once, when the column is made.
 pub struct TextColumn {
-    /// None, or one more than rows. They ascend, and none is beyond the bytes.
+    /// The offsets, one more than rows, or none. They ascend, and none is beyond the bytes.
     offsets: Words,
     bytes: Buffer<Eight>,
 }
@@ -44,7 +44,7 @@ mod sealed {
     }
 }
 
-/// A type of offsets of texts: `u32` or `u64`, or `i32` or `i64` as in Arrow.
+/// A type of text offsets: `u32` or `u64`, or `i32` or `i64` as in Arrow.
 pub trait TextOffset: Value + sealed::Sealed {}
 
 macro_rules! offsets {
@@ -58,8 +58,8 @@ macro_rules! offsets {
 offsets!(u32, u64, i32, i64);
 
 impl TextColumn {
-    /// Returns the column of the host's `texts`: slices, arrays and vectors of anything that has
-    /// bytes, or a [`StringColumn`](crate::strings::StringColumn). All are copied.
+    /// Returns a column of texts in host memory: slices, arrays and vectors of byte strings, or a
+    /// [`StringColumn`](crate::strings::StringColumn). All texts are copied.
     ///
     /// # Errors
     /// [`InputError::TooManyItems`] for 2^32 texts or more;
@@ -81,9 +81,10 @@ impl TextColumn {
         Ok(Self { offsets, bytes: Buffer::from_slice(device, bytes.as_chunks().0)? })
     }
 
-    /// Returns the column of texts that are on the device: their bytes, eight an element, and their
-    /// offsets in bytes. There is an offset more than rows, or there is none. What is behind the
-    /// last text does not matter. Nothing is copied; waits until the offsets are checked.
+    /// Returns a column of texts that are on the device, from their bytes, of which each element
+    /// has eight, and their offsets in bytes. There is one more offset than rows, or there are no
+    /// offsets. Bytes after the last text are ignored. Nothing is copied; waits until the offsets
+    /// are checked.
     ///
     /// ```
     /// use warpnest::primitives::Scratch;
@@ -146,7 +147,7 @@ impl TextColumn {
         offsets + 8 * self.bytes.len()
     }
 
-    /// Copies the texts to the host; returns when they are there.
+    /// Copies the texts to the host; returns when the copy is complete.
     ///
     /// # Errors
     /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
@@ -162,7 +163,7 @@ impl TextColumn {
         })
     }
 
-    /// Returns the offsets and the bytes, if the column is on `device`.
+    /// Returns the offsets and the bytes; fails unless the column is on `device`.
     pub(super) fn parts(&self, device: &Device) -> Result<(&Words, &Buffer<Eight>)> {
         self.bytes.check_device("the column of texts", device)?;
         Ok((&self.offsets, &self.bytes))
@@ -185,7 +186,7 @@ fn first_wrong<O: Scalar>(
     stream.batch(|batch| {
         batch.zero(&header, 1)?;
         let check = CheckOffsets { offsets: batch.read(offsets), header: batch.write(&header), plan };
-        // SAFETY: there are that many offsets, and the word is 0.
+        // SAFETY: there are `plan.offsets` offsets, and the header is 0.
         unsafe { batch.launch(&check, plan.offsets) }
     })?;
     let found = header.download_at(stream, 0)?;

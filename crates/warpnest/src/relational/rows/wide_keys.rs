@@ -1,4 +1,4 @@
-//! Keys of several columns, words and texts.
+//! Keys of several columns, which are words or texts.
 
 use super::on_device::{ColumnOn, KeysOn};
 use super::text_column::TextColumn;
@@ -8,10 +8,10 @@ use crate::{Device, InputError, Key, Result};
 use std::any::{TypeId, type_name};
 use std::fmt;
 
-/// Keys of any number of columns, which are equal if they are in every column: keys that no word
-/// of 64 bits holds.
+/// Keys of any number of columns, for keys that do not fit into a 64-bit word. Two keys are equal
+/// if they are equal in every column.
 ///
-/// A column has keys of 4 or 8 bytes ([`Column`](crate::relational::Column)), or texts
+/// A column contains keys of 4 or 8 bytes ([`Column`](crate::relational::Column)), or texts
 /// ([`TextColumn`]):
 ///
 /// ```
@@ -27,10 +27,11 @@ use std::fmt;
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 ///
-/// [`WideJoin`](super::WideJoin) joins two tables by them. [`hash_rows`](super::hash_rows) gives
-/// one word for each row, and [`retain_equal_rows`](super::retain_equal_rows) keeps those pairs of
-/// rows that are equal: with both, whatever takes 64-bit keys takes these. A hash alone does not
-/// make a key. Where all columns are words, [`Rows`](super::super::Rows) gives ids without hashes.
+/// [`WideJoin`](super::WideJoin) joins two tables by such keys. [`hash_rows`](super::hash_rows)
+/// returns one 64-bit word for each row, and [`retain_equal_rows`](super::retain_equal_rows) keeps
+/// only the pairs of rows that are equal. With both functions, any operation on 64-bit keys can
+/// process wide keys; the hash alone is not enough. If all columns are words,
+/// [`Rows`](super::super::Rows) returns ids without hashes.
 #[doc(alias("composite_key", "multi_column", "wide_key", "string_key"))]
 pub struct WideKeys<'q> {
     columns: Vec<KeyColumn<'q>>,
@@ -39,7 +40,7 @@ pub struct WideKeys<'q> {
 /// A column of keys.
 struct KeyColumn<'q> {
     rows: usize,
-    /// The type of the elements, unless these are texts.
+    /// The type of the elements; `None` for texts.
     of_type: Option<TypeId>,
     name: &'static str,
     source: Source<'q>,
@@ -61,7 +62,7 @@ impl<'q> WideKeys<'q> {
         Self { columns: Vec::new() }.and_text(first)
     }
 
-    /// Adds another column, which must have as many rows.
+    /// Adds another column, which must have equally many rows.
     #[must_use]
     pub fn and<K: Key>(mut self, column: impl IntoColumn<'q, K>) -> Self {
         let column = column.into_column();
@@ -74,7 +75,7 @@ impl<'q> WideKeys<'q> {
         self
     }
 
-    /// Adds another column of texts, which must have as many rows.
+    /// Adds another column of texts, which must have equally many rows.
     #[must_use]
     pub fn and_text(mut self, column: &'q TextColumn) -> Self {
         let source = Source::Texts(column);
@@ -95,8 +96,8 @@ impl<'q> WideKeys<'q> {
     /// Returns the columns on `device`.
     ///
     /// # Errors
-    /// [`InputError::ColumnLength`] unless all have as many rows; [`InputError::TooManyItems`];
-    /// errors of a copy.
+    /// [`InputError::ColumnLength`] unless all columns have equally many rows;
+    /// [`InputError::TooManyItems`]; errors of a copy.
     pub(super) fn on_device(&self, device: &Device) -> Result<KeysOn<'_>> {
         let first = self.len();
         if let Some(number) = self.columns.iter().position(|column| column.rows != first) {
@@ -111,7 +112,7 @@ impl<'q> WideKeys<'q> {
         Ok(KeysOn { rows, columns: columns.collect::<Result<_>>()? })
     }
 
-    /// Fails unless the other keys have columns of the same types.
+    /// Fails unless `right` has columns of the same types.
     pub(super) fn check_types(&self, right: &WideKeys<'_>) -> Result<()> {
         let types = |keys: &WideKeys<'_>| keys.columns.iter().map(|column| column.of_type).collect::<Vec<_>>();
         let (ours, theirs) = (types(self), types(right));

@@ -1,4 +1,4 @@
-//! Saving and loading: what every table has.
+//! The methods that save and load tables, which every table has.
 
 use super::parts::Parts;
 use super::paths::{Written, open, with_path};
@@ -12,28 +12,29 @@ use crate::{Device, Result};
 use std::io::{Read, Write};
 use std::path::Path;
 
-/// Saving and loading. The [guide](crate::guide::files) has an example; docs/file-format.md has the
-/// format.
+/// Saving and loading. The [guide](crate::guide::files) has an example; docs/file-format.md
+/// describes the format.
 impl<T: Kind> Table<T> {
-    /// Writes the table to `to`: its memory as it is, so that loading it is a copy and no build.
-    /// Any device can load what any other one saved.
+    /// Writes the table to `to`. The file contains the table's memory as it is, so loading needs a
+    /// copy and no build. Any other device can load the table.
     ///
-    /// It takes about the time that the slower of the device's link and `to` takes, and up to 8
-    /// mebibytes of the host's memory. `to` gets large pieces and needs no buffer. After an error
-    /// it may have a part of the table.
+    /// It takes about as long as the slower of the device's link and `to`, and up to 8 mebibytes of
+    /// host memory. `to` receives large blocks, so it needs no buffer. After an error `to` may
+    /// contain a part of the table.
     ///
     /// # Errors
-    /// [`FileError::Io`](crate::error::FileError::Io): the error of `to`.
+    /// [`FileError::Io`](crate::error::FileError::Io), with the error of `to`;
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
     pub fn save(&self, mut to: impl Write) -> Result<()> {
         self.write(&mut to)
     }
 
-    /// Saves the table to a file, as a whole: a new file is written beside it, forced to the disk,
-    /// and then renamed. Until then, and after an error, `path` is what it was before.
+    /// Saves the table to a file atomically: writes a new file beside `path`, flushes it to the
+    /// disk, and then renames it. Until the rename, and after an error, the file at `path` is
+    /// unchanged.
     ///
     /// # Errors
-    /// As for [`Table::save`], with the path.
+    /// As for [`Table::save`]; the error contains the path.
     pub fn save_to(&self, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
         let mut file = Written::beside(path)?;
@@ -41,14 +42,15 @@ impl<T: Kind> Table<T> {
         file.keep()
     }
 
-    /// Loads a table that [`Table::save`] wrote, of the same design and with keys and values of the
-    /// same sizes, whatever device it was on. It answers, and changes, as the saved one did.
+    /// Loads a table that [`Table::save`] wrote. The design and the sizes of keys and values must
+    /// be the same, but the device may differ. The loaded table answers, and changes, like the
+    /// saved table.
     ///
-    /// `from` needs no buffer, and may come from anybody: data that was damaged, cut or made to do
-    /// harm is refused, or gives a table with wrong answers at worst. Nothing is read past the end
-    /// of the table. The types of keys and values are not in the file, only their sizes: give those
-    /// that were saved. Of a type with bytes that are no value, such as `char`, this does not
-    /// compile: load a table of `u32`. Only the times of the report's stages are lost.
+    /// `from` needs no buffer, and may be untrusted. Damaged, truncated or malicious data is
+    /// refused, or at worst gives a table with wrong answers. Nothing is read past the end of the
+    /// table. The file contains the sizes of keys and values but not their types, so use the types
+    /// that were saved. Types for which some bytes are invalid, such as `char`, do not compile
+    /// here: load a table of `u32` instead. The loaded report has no times of the build's stages.
     ///
     /// ```
     /// use warpnest::{Device, PageMap};
@@ -67,9 +69,9 @@ impl<T: Kind> Table<T> {
     /// ```
     ///
     /// # Errors
-    /// * [`FileError`](crate::error::FileError): which says what is wrong with the file, or the
-    ///   error of `from`.
-    /// * The device: [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+    /// * [`FileError`](crate::error::FileError), which tells what is wrong with the file, or
+    ///   contains the error of `from`.
+    /// * An error of the device: [`Error::OutOfMemory`](crate::Error::OutOfMemory),
     ///   [`Error::NoWideAtomics`](crate::Error::NoWideAtomics),
     ///   [`Error::Driver`](crate::Error::Driver).
     pub fn load(device: &Device, mut from: impl Read) -> Result<Self>
@@ -80,8 +82,8 @@ impl<T: Kind> Table<T> {
         Self::read(Incoming::open(device, T::file_kind(), Source::Stream(&mut from), None)?)
     }
 
-    /// Loads a table from a file. Its length is compared with its header before any memory is
-    /// taken.
+    /// Loads a table from a file. The length of the file is compared with its header before any
+    /// memory is allocated.
     ///
     /// # Errors
     /// As for [`Table::load`].

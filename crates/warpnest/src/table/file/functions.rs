@@ -7,12 +7,12 @@ use crate::hash::{Arithmetic, HashFamily};
 use gpu_kernels::hash::{Formula, HashFunctions, MAX_FUNCTIONS};
 use gpu_kernels::types::KeyWord;
 
-/// Returns the numbers by which a file names a family: its formula, and its prime or 0.
+/// Returns the two words that represent a hash family in a file: its formula, and its prime or 0.
 pub(crate) fn family_number(family: HashFamily) -> [u64; 2] {
     [family.formula() as u64, family.prime().unwrap_or(0) as u64]
 }
 
-/// Returns the family that a file names.
+/// Returns the hash family that the next words of a file represent.
 pub(crate) fn family_from(incoming: &mut Incoming<'_>) -> Result<HashFamily> {
     let (formula, prime) = (incoming.number()?, incoming.short()?);
     let (exact, wrapping) = (Arithmetic::Exact, Arithmetic::Wrapping);
@@ -34,8 +34,8 @@ pub(crate) fn constants_of(functions: &HashFunctions) -> [[u64; 2]; MAX_FUNCTION
     unsafe { std::ptr::from_ref(functions).cast::<[[u64; 2]; MAX_FUNCTIONS]>().read() }
 }
 
-/// Returns the family of functions: the one that is configured, or, after a rebuild that did not
-/// come to drawing constants, the default one.
+/// Returns the family of functions. It is the configured family; but if a rebuild failed before it
+/// drew constants, the functions still have the default family.
 pub(crate) fn family_of<K: KeyWord>(functions: &HashFunctions, configured: HashFamily) -> HashFamily {
     let mut constants = constants_of(functions).into_iter().flatten();
     let draw = || constants.next().unwrap_or_default();
@@ -43,8 +43,8 @@ pub(crate) fn family_of<K: KeyWord>(functions: &HashFunctions, configured: HashF
     if *functions == mix { HashFamily::Mix } else { configured }
 }
 
-/// Returns the functions onto `slots` slots whose constants a file has. They are made as a build
-/// makes them, so that constants which no build draws are refused.
+/// Returns the functions onto `slots` slots whose constants a file contains. They are made in the
+/// same way as in a build, so constants that no build can draw are refused.
 pub(crate) fn functions_from<K: KeyWord>(
     incoming: &mut Incoming<'_>,
     family: HashFamily,
@@ -59,7 +59,7 @@ pub(crate) fn functions_from<K: KeyWord>(
     let mut constants = drawn.into_iter().enumerate();
     let functions = HashFunctions::new(formula, count, slots, prime, K::BITS, || {
         let (number, constant) = constants.next().unwrap_or_default();
-        // Of the exact linear form, the first constant is one more than what is drawn.
+        // In the exact linear form, the first constant is one more than the drawn value.
         constant.wrapping_sub((formula == Formula::Linear && number % 2 == 0) as u64)
     });
     if constants_of(&functions).as_flattened() == drawn {

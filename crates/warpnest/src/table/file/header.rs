@@ -1,4 +1,4 @@
-//! The header of a table's file: what is in the file, and how long everything is.
+//! The header of a table's file, which describes the table and the lengths of its sections.
 
 use crate::error::{FileError, TableKind};
 use crate::{Error, Result};
@@ -6,23 +6,24 @@ use twox_hash::XxHash3_64;
 
 /// The bytes of the header, and the alignment of sections in a file.
 pub(super) const PAGE: u64 = 4096;
-/// The bytes of a chunk, which has a checksum of its own.
+/// The bytes of a chunk; each chunk has its own checksum.
 pub(super) const CHUNK: u64 = 1 << 20;
 /// The bytes of a checksum.
 pub(super) const CHECKSUM: u64 = 8;
-/// The first bytes of a file. Programs that change line ends or the eighth bit damage them.
+/// The first bytes of a file. Programs that change line ends or the eighth bit of bytes damage
+/// them.
 const MAGIC: [u8; 8] = *b"\x89WNEST\r\n";
-/// The version of the format that is written, and the newest one that is read.
+/// The version of the format that is written, and the newest version that can be read.
 pub(super) const VERSION: u32 = 1;
 /// The offset of the header's checksum, which covers the bytes before it.
 const CHECKSUM_AT: usize = PAGE as usize - 8;
-/// The offset of the numbers. The lengths of the sections follow them.
+/// The offset of the header's numbers, which the lengths of the sections follow.
 const NUMBERS_AT: usize = 32;
-/// The most bytes of a section. So sums of lengths do not overflow.
+/// The most bytes of a section. The limit keeps sums of lengths from overflowing.
 const MAX_SECTION: u64 = 1 << 54;
 
-/// The names of designs, and of the sections of their tables; the index of a design in a file is
-/// its index, plus one.
+/// The names of the designs, each with the names of its table's sections. A file stores a design's
+/// index in this array plus one.
 const DESIGNS: [(&str, &[&str]); 6] = [
     ("Page", &["buckets"]),
     ("Cuckoo", &["header", "slots"]),
@@ -31,8 +32,8 @@ const DESIGNS: [(&str, &[&str]); 6] = [
     ("Linear", &["cell", "slots"]),
     ("Extendible", &["segments", "headers", "bucket tables", "records"]),
 ];
-/// The names of façades, and of the sections that they have behind the sections of a design, in the
-/// same order.
+/// The names of façades, each with the names of the sections after the design's sections. A file
+/// stores a façade's index in this array plus one.
 const FORMS: [(&str, &[&str]); 5] = [
     ("Map", &[]),
     ("Set", &[]),
@@ -40,8 +41,8 @@ const FORMS: [(&str, &[&str]); 5] = [
     ("MultiMap", &["ends of runs", "values"]),
     (ROW_MAP, &["rows"]),
 ];
-/// The façade whose values may have more bytes than a byte of the header can say. The second number
-/// says how many.
+/// The façade whose values may have more than 255 bytes. The header's second number is the count of
+/// bytes.
 pub(crate) const ROW_MAP: &str = "RowMap";
 
 /// Returns the names of the sections of a table, in their order.
@@ -52,23 +53,24 @@ pub(super) fn section_names(kind: &TableKind) -> Vec<&'static str> {
     [of(&DESIGNS, kind.design), of(&FORMS, kind.form)].concat()
 }
 
-/// What the header says.
+/// The contents of a header.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Header {
     pub kind: TableKind,
-    /// The configuration, the layout and the counts, as the table orders them.
+    /// The configuration, the layout and the counts, in the order in which the table writes them.
     pub numbers: Vec<u64>,
-    /// The bytes of the data of each section.
+    /// The count of data bytes of each section.
     pub sections: Vec<u64>,
 }
 
-/// Returns the checksum of bytes at an offset of a file. With the offset and the header's checksum
-/// in it, chunks that changed places, or that are from another file, are found out.
+/// Returns the checksum of bytes at the offset `at` of a file. It depends on the offset and on
+/// `seed`, the header's checksum, so swapped chunks, or chunks of another file, are noticed.
 pub(super) fn checksum(seed: u64, at: u64, bytes: &[u8]) -> u64 {
     XxHash3_64::oneshot_with_seed(seed.wrapping_add(at), bytes)
 }
 
-/// Returns the bytes that a section of `bytes` bytes takes in a file: data, checksums, padding.
+/// Returns the bytes that a section of `bytes` bytes takes in a file, with its checksums and its
+/// padding.
 pub(super) const fn padded(bytes: u64) -> u64 {
     (bytes.next_multiple_of(CHECKSUM) + bytes.div_ceil(CHUNK) * CHECKSUM).next_multiple_of(PAGE)
 }
@@ -79,7 +81,7 @@ impl Header {
         PAGE + self.sections.iter().map(|&bytes| padded(bytes)).sum::<u64>()
     }
 
-    /// Returns the header as a file has it, and its checksum.
+    /// Returns the bytes of the header in the file, and the header's checksum.
     pub(crate) fn encode(&self) -> (Vec<u8>, u64) {
         let mut page = vec![0; PAGE as usize];
         let number_of = |names: &[(&str, &[&str])], name| {
@@ -94,7 +96,7 @@ impl Header {
         page[20..24].copy_from_slice(&(self.sections.len() as u32).to_le_bytes());
         page[24..32].copy_from_slice(&self.file_bytes().to_le_bytes());
         let words = self.numbers.iter().chain(&self.sections);
-        // The tables of this library have a few dozen of both.
+        // Tables have a few dozen numbers and sections, so all fit.
         for (to, word) in page[NUMBERS_AT..CHECKSUM_AT].chunks_exact_mut(8).zip(words) {
             to.copy_from_slice(&word.to_le_bytes());
         }
@@ -103,8 +105,8 @@ impl Header {
         (page, seal)
     }
 
-    /// Reads a header, of which `page` is the whole or, where the data ends, the part that there
-    /// is. Returns its checksum, too.
+    /// Reads a header from `page`, which is shorter than a header only if the data ends early.
+    /// Returns the header's checksum, too.
     pub(crate) fn decode(page: &[u8]) -> Result<(Self, u64)> {
         let start = &page[..page.len().min(MAGIC.len())];
         if !MAGIC.starts_with(start) {
@@ -116,7 +118,7 @@ impl Header {
         let word = |at: usize| u64::from_le_bytes(page[at..at + 8].try_into().expect("a slice of 8 bytes"));
         let short = |at: usize| u32::from_le_bytes(page[at..at + 4].try_into().expect("a slice of 4 bytes"));
         let seal = word(CHECKSUM_AT);
-        // Every version has a header of so many bytes, with its checksum at their end.
+        // The header of every version has this many bytes, and ends with its checksum.
         if checksum(0, 0, &page[..CHECKSUM_AT]) != seal {
             return Err(Error::File(FileError::DamagedHeader));
         }
@@ -146,7 +148,8 @@ impl Header {
         if header.sections.iter().any(|&bytes| bytes > MAX_SECTION) {
             return Err(FileError::inconsistent("a section is longer than any device's memory"));
         }
-        // So the file's length is right, and nothing is in the header that is not read.
+        // This comparison also checks the file's length, and that no unread byte of the header is
+        // set.
         match header.encode().0 == page[..PAGE as usize] {
             true => Ok((header, seal)),
             false => Err(FileError::inconsistent("its header is not as `save` writes it")),
@@ -167,7 +170,8 @@ mod tests {
     fn a_header_is_read_as_it_was_written() {
         let (page, seal) = header().encode();
         assert_eq!(Header::decode(&page), Ok((header(), seal)));
-        // A byte and its checksum; a chunk and its checksum; two chunks of which one is a byte.
+        // After the header: an empty section, a section of a byte, of a chunk, and of a chunk and a
+        // byte.
         assert_eq!(header().file_bytes(), PAGE + PAGE + (CHUNK + PAGE) + (CHUNK + PAGE));
     }
 
@@ -211,7 +215,7 @@ mod tests {
         inconsistent(forged(&|page| page[13] = 0));
         inconsistent(forged(&|page| page[16..24].fill(0xff)));
         inconsistent(forged(&|page| page[24] += 1));
-        // So many sections of the most bytes that their sum would not be a length.
+        // The sum of the lengths of these sections overflows.
         inconsistent(forged(&|page| {
             page[16..20].copy_from_slice(&0u32.to_le_bytes());
             page[20..24].copy_from_slice(&500u32.to_le_bytes());

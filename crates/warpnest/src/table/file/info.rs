@@ -1,4 +1,4 @@
-//! A look at a file whose table, or whose types, are not known.
+//! Information about a file whose table or whose types are not known.
 
 use super::header::{Header, PAGE, section_names};
 use super::paths::{open, with_path};
@@ -10,7 +10,7 @@ use crate::{Error, Result};
 use std::io::Read;
 use std::path::Path;
 
-/// The contents of a file, as far as they can be told without the types of its keys and values.
+/// The contents of a file that can be read without the types of its keys and values.
 ///
 /// ```
 /// use warpnest::{files::FileInfo, Device, RowMap};
@@ -34,23 +34,23 @@ pub struct FileInfo {
     pub format: u32,
     /// The count of keys.
     pub keys: u64,
-    /// The count of values: equal to the count of keys, 0 in a set or a compacting table, and more
-    /// than keys in a multimap.
+    /// The count of values. It equals the count of keys in a map, is 0 in a set or a compacting
+    /// table, and may be larger in a multimap.
     pub values: u64,
     /// The bytes of the file.
     pub bytes: u64,
-    /// The sections, with the bytes of each.
+    /// The names of the sections, with the count of bytes of each section.
     pub sections: Vec<(&'static str, u64)>,
     /// The checksum of the header.
     pub checksum: u64,
 }
 
 impl FileInfo {
-    /// Reads the header of a file. Compares its checksum with it, and the length of the file with
-    /// the one that it says, but does not read the contents.
+    /// Reads the header of a file. Checks the header by its checksum, and the length of the file by
+    /// the length in the header, but does not read the contents.
     ///
     /// # Errors
-    /// [`FileError`](crate::error::FileError), of the header.
+    /// A [`FileError`](crate::error::FileError) about the header.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let (mut file, bytes) = open(path)?;
@@ -59,11 +59,11 @@ impl FileInfo {
     }
 
     /// Reads all of a file, and compares all checksums with the contents. Takes about two mebibytes
-    /// of memory.
+    /// of host memory.
     ///
     /// # Errors
-    /// [`FileError`](crate::error::FileError): which says what is damaged, and where, or the error
-    /// of `from`.
+    /// [`FileError`](crate::error::FileError), which tells what is damaged and where, or contains
+    /// the error of `from`.
     pub fn verify(mut from: impl Read) -> Result<Self> {
         let (header, seal) = read_header(&mut from, None)?;
         verify(&mut from, &header, seal)?;
@@ -95,7 +95,7 @@ impl FileInfo {
     }
 }
 
-/// Reads a header; returns its checksum, too.
+/// Reads a header; returns the header's checksum, too.
 pub(super) fn read_header(from: &mut dyn Read, bytes: Option<u64>) -> Result<(Header, u64)> {
     let mut page = vec![0; PAGE as usize];
     let read = read_up_to(from, &mut page)?;

@@ -12,24 +12,24 @@ use std::fmt;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
-/// A table that can use the contents of a file where they are.
+/// A table that can use the contents of a mapped file without a copy.
 pub(crate) trait MapsFile: Sized {
-    /// Puts the table together; `incoming` reads `file`.
+    /// Makes the table; `incoming` reads the bytes of `file`.
     ///
     /// # Safety
-    /// The device reads the host's memory. The table is dropped before `file` ends, and nothing
-    /// writes to it.
+    /// The device reads host memory. The table is dropped before the mapping `file` ends, and
+    /// nothing writes to the table.
     unsafe fn in_place(incoming: &mut Incoming<'_>, file: &[u8]) -> Result<Self>;
 }
 
 /// A [`PageMap`](crate::PageMap) or a [`PageSet`](crate::PageSet) whose buckets are read from a
-/// mapped file, on the CPU: [`PageMap::map_file`](crate::BulkMap::map_file) and
-/// [`PageSet::map_file`](crate::BulkSet::map_file) open one.
+/// mapped file, on the CPU. [`PageMap::map_file`](crate::BulkMap::map_file) and
+/// [`PageSet::map_file`](crate::BulkSet::map_file) open a file.
 ///
-/// It dereferences to the table. That cannot be rebuilt, and its
-/// [`try_clone`](crate::BulkMap::try_clone) is one in memory, which can.
+/// It dereferences to the table. The mapped table cannot be rebuilt, but
+/// [`try_clone`](crate::BulkMap::try_clone) copies it to a table in memory, which can.
 pub struct Mapped<T> {
-    // The table is dropped first.
+    // Fields are dropped in order, so the table is dropped before the mapping.
     table: T,
     file: Mmap,
     path: PathBuf,
@@ -48,7 +48,7 @@ impl<T: fmt::Debug> fmt::Debug for Mapped<T> {
     }
 }
 
-/// Maps a file, and puts its table together.
+/// Maps a file, and makes its table.
 ///
 /// # Safety
 /// As for [`PageMap::map_file`](crate::BulkMap::map_file).
@@ -62,13 +62,13 @@ pub(crate) unsafe fn map<R: MapsFile, T>(
         return Err(Error::File(FileError::CannotMap { device: device.name().to_owned() }));
     }
     let (file, _) = open(path)?;
-    // SAFETY: the caller keeps others from changing the file.
+    // SAFETY: the caller guarantees that nothing changes the file.
     let file = unsafe { Mmap::map(&file) }.map_err(io_error("map", path))?;
     let table = (|| {
         let mut bytes = &file[..];
         let mut incoming = Incoming::open(device, kind, Source::Stream(&mut bytes), Some(file.len() as u64))?;
-        // SAFETY: the device reads the host's memory. The table is dropped before the mapping, and
-        // only lent out, so that nothing writes to it.
+        // SAFETY: the device reads host memory. The table is dropped before the mapping, and is
+        // only lent as a shared reference, so nothing writes to it.
         let table = unsafe { R::in_place(&mut incoming, &file)? };
         incoming.finish()?;
         Ok(table)

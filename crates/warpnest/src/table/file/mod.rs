@@ -1,8 +1,9 @@
-//! The files of tables. docs/file-format.md describes the format, which is [`header`] and `order`.
+//! The files of tables. docs/file-format.md describes the format, which [`header`] and `order`
+//! implement.
 //!
-//! Users call `api`, which opens files by `paths`. A table is taken apart into [`parts`], which
-//! `write` writes; `read` reads them from a `source` to a `target`, whose `units` are shared out
-//! among `workers`. `verify` and `info` need no types, and `mapped` no copy.
+//! Users call `api`, which opens files by `paths`. A table lists its memory as [`parts`], which
+//! `write` writes. `read` loads them from a `source` to a `target`, in `units` that are divided
+//! among `workers`. `verify` and `info` need no types, and `mapped` needs no copy of the file.
 
 mod api;
 pub(crate) mod functions;
@@ -33,14 +34,14 @@ pub(crate) use read::{Incoming, Limit};
 pub(crate) use target::Target;
 pub(crate) use target::{Collected, Loading};
 
-/// Shows bytes as words of a key or a value: `u32` or `u64`.
+/// Returns bytes as a slice of key or value words: `u32` or `u64`.
 pub(crate) fn as_words<W: Scalar>(bytes: &[u8]) -> &[W] {
     assert!(bytes.as_ptr().cast::<W>().is_aligned(), "staging buffers are aligned");
-    // SAFETY: the words are `u32` or `u64`, for which any bytes are a value; they are aligned, and
-    // within the bytes.
+    // SAFETY: the words are `u32` or `u64`, for which any bytes are valid. The words are aligned,
+    // and lie within the bytes.
     unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len() / size_of::<W>()) }
 }
 
-/// The bytes that are copied, hashed and written at once: whole chunks. Larger ones are no faster,
-/// and would leave a core's cache between these steps.
+/// The bytes that are copied, hashed and written in one step: whole chunks. Larger units are no
+/// faster, and would leave a core's cache between these steps.
 const UNIT: u64 = header::CHUNK;

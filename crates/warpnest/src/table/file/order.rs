@@ -1,4 +1,4 @@
-//! The order of words that a file must have in ascending order.
+//! The check that certain words of a file are in ascending order.
 
 use super::as_words;
 use crate::Result;
@@ -7,15 +7,15 @@ use gpu_kernels::types::KeyWord;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-/// The check that words are in ascending order, each at least `step` above the one before it. Their
-/// parts may come in any order.
+/// The check that words are in ascending order, each at least `step` above the previous word. The
+/// parts of the words may be checked in any order.
 pub(crate) struct Order {
     step: u64,
     /// The first and the last word of the part at each offset.
     ends: Mutex<BTreeMap<u64, [u64; 2]>>,
 }
 
-/// The contradiction of words that are not in order.
+/// The error message for words that are not in order.
 const NOT_IN_ORDER: &str = "what should be in ascending order is not";
 
 impl Order {
@@ -23,7 +23,7 @@ impl Order {
         Self { step, ends: Mutex::default() }
     }
 
-    /// Looks at the part at an offset.
+    /// Checks the part that begins at offset `at`.
     pub(crate) fn look<W: KeyWord>(&self, at: u64, bytes: &[u8]) -> Result<(), &'static str> {
         let words = as_words::<W>(bytes);
         let (Some(first), Some(last)) = (words.first(), words.last()) else { return Ok(()) };
@@ -35,7 +35,7 @@ impl Order {
         if ascends { Ok(()) } else { Err(NOT_IN_ORDER) }
     }
 
-    /// Compares the ends of the parts; returns the last word.
+    /// Compares the last word of each part with the next part's first; returns the last word.
     pub(crate) fn finish(self) -> Result<Option<u64>> {
         let mut last = None;
         for [first, end] in self.ends.into_inner().unwrap_or_else(PoisonError::into_inner).into_values() {

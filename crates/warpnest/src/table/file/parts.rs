@@ -1,4 +1,4 @@
-//! A table taken apart for its file: numbers, and sections of its memory.
+//! The parts of a table that its file contains: numbers, and sections of its memory.
 
 use crate::Buffer;
 use crate::error::TableKind;
@@ -8,24 +8,24 @@ use gpu_kernels::plain::Plain;
 use gpu_kernels::types::Payload;
 use std::ops::Range;
 
-/// The numbers and the sections of a table, in the order in which a load asks for them.
+/// The numbers and the sections of a table, in the order in which a load reads them.
 #[derive(Default)]
 pub struct Parts<'t> {
     pub numbers: Vec<u64>,
     pub sections: Vec<Section<'t>>,
 }
 
-/// A section: bytes of one kind, wherever they are.
+/// A section: bytes of one kind, which may be in several buffers.
 pub struct Section<'t> {
-    /// The extents, one behind the other, each with the offset of its end in the section.
+    /// The extents of the section in order, each with the offset of its end in the section.
     extents: Vec<(u64, Extent<'t>)>,
 }
 
-/// Bytes that are side by side.
+/// Contiguous bytes.
 pub enum Extent<'t> {
     /// Bytes of a buffer, at an address on its device.
     Device { tracked: &'t (dyn Tracked + Sync), address: usize },
-    /// Bytes of the host.
+    /// Bytes in host memory.
     Host(Vec<u8>),
 }
 
@@ -40,7 +40,7 @@ impl<'t> Section<'t> {
         Self::new().with(buffer, 0..elements)
     }
 
-    /// Returns the section with some elements of a buffer behind its other bytes.
+    /// Returns the section with the elements `elements` of a buffer appended.
     pub fn with<T: Plain>(mut self, buffer: &'t Buffer<T>, elements: Range<u64>) -> Self {
         let Range { start, end } = elements;
         assert!(start <= end && end <= buffer.len() as u64, "the buffer has {} elements", buffer.len());
@@ -50,7 +50,7 @@ impl<'t> Section<'t> {
         self
     }
 
-    /// Returns a section of bytes of the host.
+    /// Returns a section of bytes in host memory.
     pub fn of_host(bytes: Vec<u8>) -> Self {
         let mut section = Self::new();
         section.push(bytes.len() as u64, Extent::Host(bytes));
@@ -68,7 +68,7 @@ impl<'t> Section<'t> {
             && std::ptr::eq(last.allocation(), tracked.allocation())
             && *first as u64 + (before - start) == *address as u64
         {
-            // They are side by side in one buffer.
+            // The extents are adjacent in one buffer.
             *last_end = end;
             return;
         }
@@ -80,8 +80,8 @@ impl<'t> Section<'t> {
         self.extents.last().map_or(0, |&(end, _)| end)
     }
 
-    /// Returns the extents of the section that end behind byte `at`: each with the offsets of its
-    /// first byte and of its end.
+    /// Returns the extents of the section that end after byte `at`, each with the range of its
+    /// offsets in the section.
     pub fn from(&self, at: u64) -> impl Iterator<Item = (Range<u64>, &Extent<'t>)> {
         let first = self.extents.partition_point(|&(end, _)| end <= at);
         let start = |i: usize| if i == 0 { 0 } else { self.extents[i - 1].0 };
@@ -98,7 +98,7 @@ impl<'t> Parts<'t> {
         self.numbers.extend(numbers);
     }
 
-    /// Adds whether there is a number, and the number.
+    /// Adds whether there is a number, and then the number or 0.
     pub fn option(&mut self, number: Option<u64>) {
         self.numbers([number.is_some() as u64, number.unwrap_or(0)]);
     }
@@ -107,8 +107,8 @@ impl<'t> Parts<'t> {
         self.number(number.to_bits());
     }
 
-    /// Adds what the numbers of all maps and sets begin with: the count of keys, and what all
-    /// designs have in common of a configuration.
+    /// Adds the first numbers of every map and set: the count of keys, and the settings that all
+    /// designs have in common.
     pub fn table<D>(&mut self, keys: u64, config: &Config<D>) {
         self.number(keys);
         let Config { design: _, seed, restarts, unique, statistics, timings } = config;

@@ -1,9 +1,9 @@
-//! Reading a table's file: its header, its numbers, and its sections, whose units are read by
-//! [`units`](super::units).
+//! Reads a table's file: its header, its numbers, and its sections. [`units`](super::units) reads
+//! the units of the sections.
 //!
-//! A header may lie, also one whose checksum is right. So every length is compared with the one
-//! that follows from the table's numbers. Of data whose length is not known beforehand, memory is
-//! taken as data comes.
+//! A header may be wrong even if its checksum is right, so every length is compared with the length
+//! that follows from the table's numbers. If the data's length is not known, memory is allocated as
+//! the data arrives.
 
 use super::UNIT;
 use super::header::{CHECKSUM, CHUNK, Header, PAGE, padded, section_names};
@@ -16,16 +16,18 @@ use crate::table::config::Config;
 use crate::{Device, Error, Result};
 use std::ops::Range;
 
-/// The bytes for which memory is taken before they have come, if it is not known how many come.
+/// The bytes that may be allocated before any data has arrived, if the length of the data is not
+/// known.
 const UNSEEN: u64 = 64 << 20;
-/// How many times as much memory is taken as has come, from then on.
+/// After that, each step allocates memory for this multiple of the bytes that have arrived.
 const TIMES: u64 = 4;
 
-/// The limit of values that are ids or indices.
+/// The upper limit of values that are ids or indices.
 #[derive(Clone, Copy)]
 pub struct Limit {
     pub below: u64,
-    /// Whether there may be copies of keys that lookups do not find, with any values.
+    /// Whether the table may contain copies of keys that no lookup finds, whose values can be
+    /// anything.
     pub copies: bool,
 }
 
@@ -35,9 +37,9 @@ pub struct Incoming<'r> {
     /// The limit of all values of the table, if they are ids or indices.
     pub values: Option<Limit>,
     from: Source<'r>,
-    /// Made with the first section that has bytes.
+    /// The workers, which are made when the first section with bytes is read.
     workers: Option<Workers>,
-    /// Whether there are as many bytes as the header says.
+    /// Whether the data is known to have as many bytes as the header says.
     complete: bool,
     position: u64,
     header: Header,
@@ -47,8 +49,8 @@ pub struct Incoming<'r> {
 }
 
 impl<'r> Incoming<'r> {
-    /// Reads the header, and fails unless it belongs to such a table. `bytes` is the length of the
-    /// file, if it is known.
+    /// Reads the header, and fails unless it belongs to a table of `kind`. `bytes` is the length of
+    /// the file, if it is known.
     pub fn open(device: &'r Device, kind: TableKind, mut from: Source<'r>, bytes: Option<u64>) -> Result<Self> {
         let mut page = vec![0; PAGE as usize];
         let read = from.read_up_to(0, &mut page)?;
@@ -69,7 +71,7 @@ impl<'r> Incoming<'r> {
         self.header.numbers.get(self.numbers - 1).copied().ok_or_else(missing)
     }
 
-    /// Returns the next number, which has 32 bits.
+    /// Returns the next number, which must fit into 32 bits.
     pub fn short(&mut self) -> Result<u32> {
         let outside = |_| FileError::inconsistent("a number of its header has too many bits");
         self.number()?.try_into().map_err(outside)
@@ -92,7 +94,7 @@ impl<'r> Incoming<'r> {
         Ok(is_some.then_some(number))
     }
 
-    /// Returns the count of keys and the configuration, whose own settings `design` reads.
+    /// Returns the count of keys and the configuration. `design` reads the settings of the design.
     pub fn table<D>(&mut self, design: impl FnOnce(&mut Self) -> Result<D>) -> Result<(u64, Config<D>)> {
         let keys = self.number()?;
         let (seed, restarts) = (self.option()?, self.short()?);
@@ -100,7 +102,7 @@ impl<'r> Incoming<'r> {
         Ok((keys, Config { design: design(self)?, seed, restarts, unique, statistics, timings }))
     }
 
-    /// Fails if the file has numbers or sections that the table did not ask for.
+    /// Fails if the file has numbers or sections that the table did not read.
     pub fn finish(self) -> Result<()> {
         if (self.numbers, self.sections) == (self.header.numbers.len(), self.header.sections.len()) {
             return Ok(());
@@ -108,8 +110,8 @@ impl<'r> Incoming<'r> {
         Err(FileError::inconsistent("its header has more numbers or sections than such a table"))
     }
 
-    /// Reads the next section, which must have `bytes` bytes. It is handed to `check` in parts that
-    /// begin at multiples of a mebibyte.
+    /// Reads the next section, which must have `bytes` bytes, into `target`. `check` gets the
+    /// section in parts that begin at multiples of a mebibyte.
     pub fn section(&mut self, bytes: u64, target: &mut dyn Target, check: Check<'_>) -> Result<()> {
         self.expect(bytes)?;
         let name = section_names(&self.header.kind)[self.sections - 1];
@@ -142,14 +144,14 @@ impl<'r> Incoming<'r> {
         if padding.iter().chain(after).any(|&byte| byte != 0) {
             return Err(damaged(chunks));
         }
-        // What is wrong with the contents counts only if they are those that were saved.
+        // A contradiction counts only if the checksums match; otherwise the file is damaged.
         match found.contradiction {
             None => Ok(()),
             Some(what) => Err(FileError::inconsistent(what)),
         }
     }
 
-    /// Leaves out the next section, which must have `bytes` bytes; returns its offset in the file.
+    /// Skips the next section, which must have `bytes` bytes; returns its offset in the file.
     pub fn skip_section(&mut self, bytes: u64) -> Result<usize> {
         self.expect(bytes)?;
         let at = self.position;
@@ -166,7 +168,7 @@ impl<'r> Incoming<'r> {
         }
     }
 
-    /// Reads some units of a section.
+    /// Reads the bytes `span` of a section.
     fn span(&mut self, span: Range<u64>, units: &Units<'_>) -> Result<()> {
         let workers = match &mut self.workers {
             Some(workers) => workers,
@@ -196,7 +198,8 @@ impl<'r> Incoming<'r> {
     }
 }
 
-/// Fails unless a file of `bytes` bytes, if that is known, is as long as its header says.
+/// Fails unless a file of `bytes` bytes is as long as its header says. Unknown lengths are
+/// accepted.
 pub(crate) fn check_length(header: &Header, bytes: Option<u64>) -> Result<()> {
     let needs = header.file_bytes();
     match bytes {

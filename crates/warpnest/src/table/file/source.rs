@@ -1,26 +1,26 @@
-//! Where the bytes of a file come from: a stream, or a file that can be read at any place.
+//! The source of a file's bytes: a stream, or a file that can be read at any offset.
 
 use crate::Result;
 use crate::error::FileError;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 
-/// Where the bytes of a file come from.
+/// The source of a file's bytes.
 pub enum Source<'r> {
-    /// One byte after the other, to the calling thread.
+    /// A stream, which the calling thread reads from the beginning to the end.
     Stream(&'r mut dyn Read),
-    /// From any place, to any thread.
+    /// A file, which any thread can read at any offset.
     File(&'r File),
 }
 
 impl<'r> Source<'r> {
-    /// Returns the way to read a file, of which it is known whether it is a regular one.
+    /// Returns the source of a file. A regular file can be read at any offset.
     pub fn of_file(file: &'r mut File, is_regular: bool) -> Self {
         if is_regular && cfg!(any(unix, windows)) { Self::File(file) } else { Self::Stream(file) }
     }
 
-    /// Reads, beginning at offset `at`, where a stream is, until all is full or there is no more.
-    /// Returns the count of bytes.
+    /// Reads until `bytes` is full or the data ends. A file is read starting at offset `at`.
+    /// Returns the count of bytes read.
     pub fn read_up_to(&mut self, at: u64, bytes: &mut [u8]) -> Result<usize> {
         match self {
             Self::Stream(from) => read_up_to(*from, bytes),
@@ -29,24 +29,26 @@ impl<'r> Source<'r> {
     }
 }
 
-/// Reads a stream until all is full or there is no more; returns the count of bytes.
+/// Reads a stream until `bytes` is full or the data ends; returns the count of bytes read.
 pub(super) fn read_up_to(from: &mut dyn Read, bytes: &mut [u8]) -> Result<usize> {
     until_full(bytes, |rest, _| from.read(rest))
 }
 
-/// Reads a file, beginning at offset `at`, until all is full or there is no more; returns the count
-/// of bytes.
+/// Reads a file, starting at offset `at`, until `bytes` is full or the data ends; returns the count
+/// of bytes read.
 pub(super) fn read_file(file: &File, at: u64, bytes: &mut [u8]) -> Result<usize> {
     until_full(bytes, |rest, done| read_at(file, rest, at + done as u64))
 }
 
-/// Calls `read` with the part that is not full yet, and the length of the part that is.
+/// Calls `read` until `bytes` is full, with the part that is not yet filled and the length of the
+/// filled part.
 fn until_full(bytes: &mut [u8], mut read: impl FnMut(&mut [u8], usize) -> io::Result<usize>) -> Result<usize> {
     let mut done = 0;
     while done < bytes.len() {
         match read(&mut bytes[done..], done) {
             Ok(0) => break,
-            // A reader that says more than it was asked for is wrong, and must not do harm.
+            // A faulty reader may claim to have read more than was requested; that must not do
+            // harm.
             Ok(read) => done = (done + read).min(bytes.len()),
             Err(error) if error.kind() == ErrorKind::Interrupted => (),
             Err(error) => return Err(FileError::io("read the table")(error)),
@@ -88,7 +90,7 @@ mod tests {
         assert_eq!(read(7, 5), (3, "789--".to_owned()));
         assert_eq!(read(10, 2), (0, "--".to_owned()));
         assert_eq!(read(0, 10).0, 10);
-        // It may shrink while it is read.
+        // The file may shrink while it is read.
         file.set_len(5).unwrap();
         assert_eq!(read(4, 3), (1, "4--".to_owned()));
         assert_eq!(read(7, 3), (0, "---".to_owned()));

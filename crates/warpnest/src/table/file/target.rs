@@ -1,16 +1,16 @@
-//! Where the bytes of a section go that is read.
+//! The target of a section that is read.
 
 use crate::{Buffer, Device, Error, Result, Stream};
 use gpu_kernels::plain::Plain;
 use std::sync::{Mutex, PoisonError};
 
-/// A place for the bytes of a section.
+/// A target for the bytes of a section.
 pub trait Target: Sync {
-    /// Makes capacity for the first `bytes` bytes of the section. What was put there stays.
+    /// Makes capacity for the first `bytes` bytes of the section. Bytes that were put before stay.
     fn reserve(&mut self, bytes: u64) -> Result<()>;
 
-    /// Puts bytes at offset `at` of the section, for which there is capacity; returns when they are
-    /// there. Several threads may put bytes at different offsets.
+    /// Copies bytes to offset `at` of the section, where the capacity was reserved; returns when
+    /// the copy is complete. Several threads may put bytes at different offsets.
     fn put(&self, stream: &Stream, at: u64, bytes: &[u8]) -> Result<()>;
 }
 
@@ -18,32 +18,33 @@ pub trait Target: Sync {
 pub(crate) struct Loading<T> {
     device: Device,
     buffer: Buffer<T>,
-    /// The count of the section's elements. The next field is the count of the buffer's, once all
-    /// is loaded.
+    /// The count of elements that are loaded. `length` is the count of elements that the buffer has
+    /// when all are loaded.
     loaded: u64,
     length: u64,
 }
 
 impl<T: Plain> Loading<T> {
-    /// Returns a buffer of `loaded` elements.
+    /// Returns the target of a section of `loaded` elements.
     pub(crate) fn new(device: &Device, loaded: u64) -> Result<Self> {
         Self::with_length(device, loaded, loaded)
     }
 
-    /// Returns a buffer of `length` elements, of which the first `loaded` are loaded.
+    /// Returns the target of a section of `loaded` elements, which begins a buffer of `length`
+    /// elements.
     pub(crate) fn with_length(device: &Device, loaded: u64, length: u64) -> Result<Self> {
         Ok(Self { device: device.clone(), buffer: Buffer::uninitialized(device, 0)?, loaded, length })
     }
 
-    /// Returns the bytes that are loaded.
+    /// Returns the count of bytes to load.
     pub(crate) fn bytes(&self) -> u64 {
-        // A length that is too large is none that a file has.
+        // If the product is too large for `u64`, no file has a section of that length.
         self.loaded.saturating_mul(size_of::<T>() as u64)
     }
 
-    /// Returns the buffer, once all is there.
+    /// Returns the buffer, after the whole section has been put.
     pub(crate) fn done(mut self) -> Result<Buffer<T>> {
-        // A section of no bytes reserves nothing.
+        // For an empty section, `reserve` has not been called before.
         self.reserve(self.bytes())?;
         Ok(self.buffer)
     }
@@ -51,7 +52,7 @@ impl<T: Plain> Loading<T> {
 
 impl<T: Plain> Target for Loading<T> {
     fn reserve(&mut self, bytes: u64) -> Result<()> {
-        // The last element may have come in part.
+        // The bytes may end within an element.
         let wanted = bytes.div_ceil(size_of::<T>() as u64);
         let length = if wanted >= self.loaded { self.length } else { wanted };
         if length <= self.buffer.len() as u64 {
@@ -61,7 +62,7 @@ impl<T: Plain> Target for Loading<T> {
         let (stream, kept) = (self.device.default_stream(), self.buffer.len() * size_of::<T>());
         if kept != 0 {
             stream.batch(|batch| batch.copy(&self.buffer, 0..kept, &grown))?;
-            // The threads that put bytes do not wait for earlier work.
+            // Other threads put bytes on streams that do not wait for this copy.
             stream.synchronize()?;
         }
         self.buffer = grown;
@@ -71,13 +72,13 @@ impl<T: Plain> Target for Loading<T> {
     fn put(&self, stream: &Stream, at: u64, bytes: &[u8]) -> Result<()> {
         let capacity = self.buffer.len() as u64 * size_of::<T>() as u64;
         assert!(at + bytes.len() as u64 <= capacity, "the buffer has {capacity} bytes");
-        // SAFETY: the buffer has these bytes, no other work uses it yet, and other threads put
-        // theirs elsewhere.
+        // SAFETY: the buffer contains these bytes, no other work uses it yet, and other threads
+        // write to other offsets.
         unsafe { stream.queue().upload(bytes, self.buffer.at() + at as usize) }
     }
 }
 
-/// Words that the host keeps.
+/// The words of a section, kept in host memory.
 pub(crate) struct Collected<T>(Mutex<Vec<T>>);
 
 impl<T> Default for Collected<T> {

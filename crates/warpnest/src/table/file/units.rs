@@ -1,5 +1,5 @@
-//! Reading the units of a section: several threads each read some, hash and check them, and copy
-//! them to the device. Of a stream, the calling thread reads them all.
+//! Reads the units of a section. Several threads hash and check units, and copy them to the device.
+//! A file is read by these threads; a stream is read by the calling thread alone.
 
 use super::UNIT;
 use super::header::{CHUNK, checksum};
@@ -16,11 +16,11 @@ use std::sync::mpsc::sync_channel;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// A check of a part of a section, which begins at an offset, before anything uses it. It says what
-/// contradicts what the header says.
+/// A check of a part of a section, given its offset and bytes, before anything uses it. The error
+/// says what contradicts the header.
 pub(super) type Check<'c> = &'c (dyn Fn(u64, &[u8]) -> Result<(), &'static str> + Sync);
 
-/// A section that is being read. Offsets are the section's.
+/// A section that is being read. Offsets are relative to the section.
 pub(super) struct Units<'u> {
     /// The offset of the section in the file, and the bytes of the whole file.
     pub at: u64,
@@ -33,7 +33,7 @@ pub(super) struct Units<'u> {
 }
 
 impl Units<'_> {
-    /// Reads some bytes of a file, which each thread does for its units.
+    /// Reads the bytes `span` of a section from a file; each thread reads its own units.
     pub(super) fn of_file(&self, file: &File, span: Range<u64>, workers: Vec<Worker<'_>>) -> Result<()> {
         let (next, failed) = (AtomicU64::new(span.start), Failed::default());
         let work = |(stream, staging): Worker<'_>| {
@@ -45,7 +45,8 @@ impl Units<'_> {
                 let unit = &mut staging[..(span.end - from).min(UNIT) as usize];
                 let read = read_file(file, self.at + from, unit).and_then(|read| self.complete(from, read, unit));
                 if let Err(error) = read.and_then(|()| self.take(stream, from, unit)) {
-                    // No more are begun. Those before it have been, and may fail, too.
+                    // No further units are begun. Earlier units have been begun, and may still
+                    // fail, too.
                     next.fetch_max(span.end, Relaxed);
                     return failed.at(from, error);
                 }
@@ -62,7 +63,7 @@ impl Units<'_> {
         failed.first()
     }
 
-    /// Reads some bytes of a stream.
+    /// Reads the bytes `span` of a section from a stream.
     pub(super) fn of_stream(&self, from: &mut dyn Read, span: Range<u64>, mut workers: Vec<Worker<'_>>) -> Result<()> {
         let mut units = span.clone().step_by(UNIT as usize);
         let mut read = |at: u64, staging: &mut [u8]| -> Result<usize> {
@@ -83,7 +84,7 @@ impl Units<'_> {
             for (stream, staging) in workers {
                 let (give_back, free) = sync_channel::<&mut [u8]>(1);
                 let (send, filled) = sync_channel::<(&mut [u8], u64, usize)>(1);
-                // The channel has capacity for it, and its other end is here.
+                // The channel has capacity, and its receiver exists.
                 let _ = give_back.send(staging);
                 let failed = &failed;
                 scope.spawn(move || {
@@ -91,14 +92,14 @@ impl Units<'_> {
                         if let Err(error) = self.take(stream, at, &staging[..bytes]) {
                             return failed.at(at, error);
                         }
-                        // After the last unit nobody waits for the memory.
+                        // After the last unit nobody receives, so this send may fail.
                         let _ = give_back.send(staging);
                     }
                 });
                 ways.push((send, free));
             }
             for (at, (send, free)) in units.zip(ways.iter().cycle()) {
-                // A thread that is gone has left its error.
+                // A thread that has ended has recorded its error.
                 let Ok(staging) = free.recv() else { break };
                 let bytes = read(at, staging)?;
                 if send.send((staging, at, bytes)).is_err() {
@@ -110,7 +111,7 @@ impl Units<'_> {
         failed.first()
     }
 
-    /// Fails unless as much was read at an offset as there is place for.
+    /// Fails unless the read at offset `at` filled the unit.
     fn complete(&self, at: u64, read: usize, unit: &[u8]) -> Result<()> {
         if read == unit.len() {
             return Ok(());
@@ -118,7 +119,7 @@ impl Units<'_> {
         Err(Error::File(FileError::Cut { has: self.at + at + read as u64, needs: self.file_bytes }))
     }
 
-    /// Takes whole chunks, which begin at an offset.
+    /// Hashes, checks and puts the chunks of a unit that begins at offset `from`.
     fn take(&self, stream: &Stream, from: u64, bytes: &[u8]) -> Result<()> {
         for (chunk, at) in bytes.chunks(CHUNK as usize).zip((from..).step_by(CHUNK as usize)) {
             self.found.checksum(at, checksum(self.seal, self.at + at, chunk));
@@ -130,7 +131,7 @@ impl Units<'_> {
     }
 }
 
-/// The error of the first unit that has one.
+/// The error of the failed unit with the lowest offset.
 #[derive(Default)]
 struct Failed(Mutex<Option<(u64, Error)>>);
 
@@ -148,13 +149,13 @@ impl Failed {
     }
 }
 
-/// What the threads find out about a section.
+/// The checksums and the contradictions that the threads find in a section.
 #[derive(Default)]
 pub(super) struct Found(Mutex<Findings>);
 
 #[derive(Default)]
 pub(super) struct Findings {
-    /// The offsets and checksums of the chunks, in the order in which they come.
+    /// The offsets and checksums of the chunks, in the order in which they were computed.
     pub checksums: Vec<(u64, u64)>,
     pub contradiction: Option<&'static str>,
 }
@@ -180,7 +181,7 @@ mod tests {
     use crate::table::file::workers::Workers;
     use std::io::Write;
 
-    /// The target of bytes that are only checked.
+    /// A target that ignores all bytes.
     struct Nowhere;
 
     impl Target for Nowhere {
@@ -192,7 +193,7 @@ mod tests {
         }
     }
 
-    /// Reads a section of so many bytes, 100 bytes behind the start of a file.
+    /// Reads a section of `bytes` bytes, which begins at byte 100 of a file.
     fn read(file: &File, bytes: u64) -> (Result<()>, Vec<(u64, u64)>) {
         let (found, mut workers) = (Found::default(), Workers::new(&Device::cpu(), bytes).unwrap());
         let check: Check<'_> = &|_, _| Ok(());

@@ -1,4 +1,4 @@
-//! The check of a whole file, whatever its types: all sections by their checksums.
+//! Compares all sections of a file with their checksums, without knowing the table's types.
 
 use super::header::{CHECKSUM, CHUNK, Header, PAGE, checksum, padded, section_names};
 use super::source::read_up_to;

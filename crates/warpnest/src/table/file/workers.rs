@@ -1,22 +1,23 @@
-//! What carries the bytes of a file between the host and the device, several units at a time.
+//! Workers, which copy the bytes of a file between the host and the device, several units at a
+//! time.
 
 use super::UNIT;
 use crate::runtime::staging::Staging;
 use crate::{Device, Result, Stream};
 
-/// The most workers. A few are as fast as a disk or a link.
+/// The most workers. A few workers are as fast as a disk or a link.
 const MOST: u64 = 8;
-/// The units for which one more worker is worth its thread, its stream and its memory.
+/// The count of units that makes another worker worth its thread, stream and memory.
 const UNITS_OF_ONE: u64 = 8;
 
-/// The alignment of each worker's memory, in bytes, as words of any size need it.
+/// The alignment of each worker's memory, in bytes, which is enough for words of any size.
 const ALIGNMENT: u64 = 16;
 
-/// The workers of a file: each is a stream and memory of the host for one unit. They are made once
-/// for all sections, since page-locked memory and streams take their time.
+/// The workers of a file. Each worker is a stream and host memory for one unit. They are made once
+/// for all sections, because allocating page-locked memory and streams takes time.
 pub(super) struct Workers {
     device: Device,
-    /// None if the device's own stream is enough.
+    /// The workers' streams; empty if the device's own stream is enough.
     streams: Vec<Stream>,
     staging: Staging,
     /// The bytes of each worker's memory.
@@ -36,7 +37,7 @@ impl Workers {
         Ok(Self { device: device.clone(), streams, staging, bytes })
     }
 
-    /// Returns the workers for so many units.
+    /// Returns the workers for a section of `units` units.
     pub(super) fn of(&mut self, units: u64) -> Vec<Worker<'_>> {
         let own = std::slice::from_ref(self.device.default_stream());
         let streams = if self.streams.is_empty() { own } else { &self.streams };
@@ -44,10 +45,10 @@ impl Workers {
     }
 }
 
-/// Returns the count of workers for so many units: 1 if the calling thread is enough.
+/// Returns the count of workers for `units` units: 1 if the calling thread is enough.
 fn count(units: u64) -> u64 {
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
-    // With one core, too, copies overlap with reads and writes.
+    // Even with one core, copies overlap with reads and writes.
     units.div_ceil(UNITS_OF_ONE).clamp(1, cores.clamp(2, MOST))
 }
 

@@ -1,5 +1,5 @@
-//! Writing a table's file: chunks are copied from the device and hashed by several threads while
-//! another one writes.
+//! Writes a table's file. Several threads copy chunks from the device and hash them, while the
+//! calling thread writes.
 
 use super::UNIT;
 use super::header::{CHECKSUM, CHUNK, Header, PAGE, checksum, padded};
@@ -11,14 +11,14 @@ use std::io::Write;
 use std::sync::mpsc::sync_channel;
 use std::thread;
 
-/// A unit of a section on its way to the file, in the memory of a worker.
+/// A unit of a section, copied to the memory of a worker.
 struct Unit<'l> {
     staging: &'l mut [u8],
     bytes: usize,
     checksums: Vec<u64>,
 }
 
-/// Writes all of a table.
+/// Writes the header and all sections of a table.
 pub(super) fn write(device: &Device, kind: TableKind, parts: &Parts<'_>, to: &mut dyn Write) -> Result<()> {
     let sections = parts.sections.iter().map(Section::bytes).collect();
     let (page, seal) = Header { kind, numbers: parts.numbers.clone(), sections }.encode();
@@ -54,12 +54,12 @@ fn write_section(section: &Section<'_>, seal: u64, at: u64, workers: &mut Worker
             for (first, (stream, staging)) in workers.into_iter().enumerate() {
                 let (give_back, free) = sync_channel::<&mut [u8]>(1);
                 let (send, filled) = sync_channel::<Result<Unit<'_>>>(1);
-                // The channel has capacity for it, and its other end is here.
+                // The channel has capacity, and its receiver exists.
                 let _ = give_back.send(staging);
                 let own = units.clone().skip(first).step_by(step);
                 scope.spawn(move || {
                     for from in own {
-                        // If the other ends are gone, the write has failed.
+                        // If the other ends of the channels are gone, the write has failed.
                         let Ok(staging) = free.recv() else { return };
                         let unit = fill(stream, section, from, seal, at, staging);
                         let failed = unit.is_err();
@@ -74,7 +74,7 @@ fn write_section(section: &Section<'_>, seal: u64, at: u64, workers: &mut Worker
                 let filled = filled.recv().expect("a thread sends each of its units, or an error")?;
                 put(to, &filled.staging[..filled.bytes])?;
                 checksums.extend(filled.checksums);
-                // After its last unit a thread waits for nothing.
+                // After its last unit a thread does not receive, so this send may fail.
                 let _ = give_back.send(filled.staging);
             }
             Ok(())
@@ -111,7 +111,7 @@ fn fill<'l>(
                 Extent::Host(host) => target.copy_from_slice(&host[skipped..skipped + length]),
                 Extent::Device { tracked, address } => {
                     batch.reads(*tracked);
-                    // SAFETY: the extent's bytes are its buffer's, and these are some of them.
+                    // SAFETY: the extent lies in its buffer, and these bytes lie in the extent.
                     unsafe { batch.queue()?.download(address + skipped, target)? }
                 }
             }
