@@ -1,5 +1,5 @@
-//! Names the library as NVIDIA's is named: who asks the loader for that name, once it is open, gets
-//! it.
+//! Gives the library the name of NVIDIA's driver library. Once the library is open, whoever
+//! requests that name from the dynamic loader gets this library.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
