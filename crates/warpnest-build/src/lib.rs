@@ -68,7 +68,7 @@
 //! use warpnest_build::{Build, Result};
 //!
 //! fn main() -> Result<()> {
-//! `None` means that this script belongs to the kernels' package and runs for its GPU build.
+//!     // `None` means that this script belongs to the kernels' package and runs for its GPU build.
 //!     let Some(build) = Build::in_build_script("kernels/Cargo.toml")? else { return Ok(()) };
 //!     build.run()?.cargo_lines().iter().for_each(|line| println!("{line}"));
 //!     Ok(())

@@ -30,11 +30,11 @@
 //!
 //! # fn on_the_host(device: &warpnest::Device) -> bool { !device.name().starts_with("PTX") }
 //! for device in warpnest_testing::devices(1) {
-//! For a kernel whose PTX is built, load it first: device.load(&KERNELS)?;
+//!     // For a kernel whose PTX is built, load it first: device.load(&KERNELS)?;
 //! #     if !on_the_host(&device) { continue }
 //!     let stream = device.default_stream();
 //!     let mut words = Buffer::from_slice(&device, &[1u32, 2, 3])?;
-//! SAFETY: the buffer has three words, and `items` is 3.
+//!     // SAFETY: the buffer has three words, and `items` is 3.
 //!     unsafe { stream.launch(3, |uses| Square { words: uses.write(&mut words), items: 3 })? };
 //!     assert_eq!(words.download(stream)?, [1, 4, 9], "{}", device.name());
 //! }

@@ -24,10 +24,10 @@ impl<T: Plain> Buffer<T> {
     /// let stream = device.default_stream();
     /// let map = PageMap::build(&device, &[7u32, 8], &[70u32, 80])?;
     ///
-    /// The keys are in an array of another library, at a multiple of 16 bytes.
+    /// // The keys are in an array of another library, at a multiple of 16 bytes.
     /// let theirs: Vec<[u32; 4]> = vec![[5, 6, 7, 8]];
     /// let address = theirs.as_ptr().expose_provenance();
-    /// SAFETY: the memory has four keys, which nobody writes or frees while the buffer lives.
+    /// // SAFETY: the memory has four keys, which nobody writes or frees while the buffer lives.
     /// let keys = unsafe { Buffer::<u32>::from_foreign(&device, address, 4)? };
     /// let answers = map.get_many_on(stream, &keys)?;
     /// keys.hand_back(stream)?;
@@ -90,11 +90,11 @@ impl Stream {
     /// ```no_run
     /// use warpnest::{Buffer, Device, PageMap, Result};
     ///
-    /// /// Looks up the keys of a PyTorch tensor, by its address and length, which PyTorch tells,
-    /// /// and the stream that wrote it.
+    /// /// Looks up the keys of a PyTorch tensor, given its address and length, and the stream that
+    /// /// wrote it.
     /// ///
     /// /// # Safety
-    /// /// They are what PyTorch says of a tensor on this device, which lives.
+    /// /// PyTorch must have returned them for a tensor on this device, which must be alive.
     /// unsafe fn look_up(
     ///     map: &PageMap<u32, u32>,
     ///     device: &Device,
@@ -109,7 +109,7 @@ impl Stream {
     ///     };
     ///     let answers = map.get_many_on(stream, &keys)?;
     ///     keys.hand_back(stream)?;
-    ///     // PyTorch may write the tensor again behind the lookup.
+    ///     // PyTorch may write the tensor again after the lookup.
     ///     // SAFETY: as the caller promises.
     ///     unsafe { stream.release_to_foreign(theirs)? };
     ///     answers.download(stream)

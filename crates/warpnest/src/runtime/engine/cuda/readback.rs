@@ -68,7 +68,7 @@ impl ReadbackBuffer {
         self.epoch = self.epoch.checked_add(1).unwrap_or_else(|| {
             // All epochs have been used, so no word with an old epoch may remain.
             //
-            // SAFETY: the memory has `MAX_WORDS` words, and every kernel that writes them has ended.
+            // SAFETY: the memory has `MAX_WORDS` words, and all kernels that write them have ended.
             unsafe { self.words.write_bytes(0, MAX_WORDS) };
             1
         });
