@@ -1,9 +1,8 @@
 //! The digest that ties a PTX file to the sources from which it was built.
 //!
-//! It covers everything except the compiler that determines the PTX: the sources of the package and
-//! of all its path dependencies, the features and dependencies in their manifests, the versions and
-//! checksums of fetched packages, the profile, and the flags. The compiler's version is recorded
-//! beside the digest.
+//! It covers the sources of the package and of all its path dependencies, and the features and
+//! dependencies in their manifests. It also covers the versions and checksums of fetched packages,
+//! the profile, and the flags. The compiler's version is not in it, but is recorded beside it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
