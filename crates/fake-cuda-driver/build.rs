@@ -1,5 +1,5 @@
-//! Gives the library the name of NVIDIA's driver library. Once the library is open, whoever
-//! requests that name from the dynamic loader gets this library.
+//! Gives the library the name of NVIDIA's driver library, by which the dynamic loader finds it once
+//! it is open.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -56,7 +56,7 @@ struct Args {
 fn main() -> ExitCode {
     let Cargo::Warpnest(Command::BuildPtx(args)) = Cargo::parse();
     let Err(error) = build_ptx(&args) else { return ExitCode::SUCCESS };
-    // The Debug form of the error includes its cause.
+    // The `Debug` form includes the cause.
     eprintln!("error: {error:?}");
     if matches!(&error, Error::Failed { command, .. } if command.contains("ptxas")) {
         eprintln!("note: --no-ptxas leaves ptxas out; WARPNEST_PTXAS names another one, 12.3 or later");

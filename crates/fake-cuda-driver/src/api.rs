@@ -8,7 +8,7 @@ macro_rules! functions {
             /// Calls the driver's function of this name.
             ///
             /// # Safety
-            /// The caller must keep the contract in NVIDIA's documentation of the function.
+            /// The caller must keep the contract in NVIDIA's documentation.
             #[unsafe(no_mangle)]
             #[allow(non_snake_case, reason = "the driver's names")]
             #[allow(clippy::too_many_arguments, reason = "the driver's functions have them")]

@@ -11,8 +11,8 @@ use crate::state::{Planted, State, current, set_current, state};
 /// A fault that a test plants.
 #[derive(Clone, Copy, Debug)]
 pub struct Fault<'c> {
-    /// The exported name of the driver function that fails. If it is `None`, any function except
-    /// the functions of [`ONLY_BY_NAME`](crate::ONLY_BY_NAME) fails.
+    /// The exported name of the driver function that fails. If it is `None`, any function outside
+    /// of [`ONLY_BY_NAME`](crate::ONLY_BY_NAME) fails.
     pub call: Option<&'c str>,
     /// The count of matching calls that succeed before the fault.
     pub before: u64,
@@ -70,7 +70,7 @@ pub struct Held {
     pub events: usize,
 }
 
-/// A handle of the fake driver, which is open in this process.
+/// The fake driver, open in this process.
 #[derive(Debug)]
 pub struct FakeDriver {
     library: Library,
@@ -81,7 +81,7 @@ impl FakeDriver {
     /// driver.
     ///
     /// # Panics
-    /// Panics if the library is not in the folder in which cargo puts it, beside the running test.
+    /// Panics if the library is not beside the running test, where cargo puts it.
     pub fn open() -> Self {
         let test = std::env::current_exe().expect("the test is a file");
         let beside = |folder: &std::path::Path| -> PathBuf { folder.join("libfake_cuda_driver.so") };

@@ -85,7 +85,7 @@ impl State {
         self.faults(call)
     }
 
-    /// Fails with the code of the fault that was planted for this call, if there is one.
+    /// Fails with the code of a fault that was planted for this call.
     pub fn faults(&mut self, call: &str) -> Answer {
         let any = !ONLY_BY_NAME.contains(&call);
         let meant = |fault: &Planted| fault.call.as_deref().map_or(any, |name| name == call);

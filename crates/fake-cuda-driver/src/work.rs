@@ -28,7 +28,7 @@ impl State {
     pub fn reach(&mut self, event: usize, record: u64) -> Answer {
         loop {
             let context = self.context()?;
-            // A destroyed event is kept until it is reached, so a missing event has been reached.
+            // An event is removed only after it was reached.
             let Some(found) = context.events.get(&event) else { return Ok(()) };
             if found.reached >= record {
                 return Ok(());

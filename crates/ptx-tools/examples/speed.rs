@@ -1,5 +1,5 @@
-//! Measures the speed of the interpreter on two kernels. One inserts random keys into a
-//! linear-probing table, and the other reverses words through shared memory.
+//! Measures the speed of the interpreter on two kernels: insertion into a linear-probing table, and
+//! reversal of words through shared memory.
 
 use std::time::Instant;
 

@@ -84,7 +84,7 @@ pub(crate) struct Code {
     pub instructions: Vec<Instruction>,
     /// One flag per instruction, which says whether a launch has executed it.
     pub reached: Vec<AtomicBool>,
-    /// The index of the statement from which each instruction was decoded.
+    /// The index of each instruction's statement.
     pub statement_of: Vec<u32>,
     /// The line and text of each statement.
     pub statements: Vec<(u32, String)>,
@@ -94,7 +94,7 @@ pub(crate) struct Code {
     pub constants: Vec<(Slot, u64)>,
     /// The slots that may be read before they are written. They hold 0 at the start of a thread.
     pub zeroed: Vec<Slot>,
-    /// The slots that are filled with a special value at the start of a thread.
+    /// The slots that are filled at the start of a thread.
     pub specials: Vec<(Slot, Special)>,
     /// The slot lists of vector operands, and the targets of branch tables.
     pub lists: Vec<u32>,
@@ -107,8 +107,7 @@ pub(crate) struct Code {
 }
 
 impl Code {
-    /// Returns whether both have the same instructions and the same data that instructions refer
-    /// to.
+    /// Returns whether the instructions and all data that they refer to are equal.
     pub fn is_same(&self, other: &Code) -> bool {
         self.instructions == other.instructions
             && self.registers == other.registers

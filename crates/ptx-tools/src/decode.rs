@@ -1,4 +1,4 @@
-//! The decoder, which turns the statements of an entry point into [`Code`].
+//! The decoder of an entry point's statements to [`Code`].
 
 mod allocate;
 mod control;
@@ -28,8 +28,8 @@ pub(crate) struct Unknown {
     pub reason: String,
 }
 
-/// The names that are declared outside of the entry point. They are its parameters (by offset) and
-/// the module's variables (by address).
+/// The names from outside of the entry point: its parameters (by offset) and the module's variables
+/// (by address).
 pub(crate) struct Outer<'a> {
     pub params: HashMap<&'a str, u64>,
     pub globals: &'a HashMap<String, u64>,

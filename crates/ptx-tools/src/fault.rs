@@ -32,7 +32,7 @@ impl fmt::Display for Space {
 /// The location of a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
-    /// The name of the kernel.
+    /// The kernel's name.
     pub entry: String,
     /// The index of the block in the grid.
     pub block: u32,
@@ -64,7 +64,7 @@ pub enum Fault {
     /// The count of arguments differs from the count of parameters.
     #[error("{entry} takes {expected} arguments, {given} were given")]
     ArgumentCount {
-        /// The name of the kernel.
+        /// The kernel's name.
         entry: String,
         /// The count of the kernel's parameters.
         expected: usize,
@@ -74,28 +74,28 @@ pub enum Fault {
     /// An argument is larger or smaller than its parameter.
     #[error("{entry}: argument {index} has {given} bytes, the parameter {expected}")]
     ArgumentSize {
-        /// The name of the kernel.
+        /// The kernel's name.
         entry: String,
         /// The index of the argument, from 0.
         index: usize,
-        /// The size of the parameter in bytes.
+        /// The parameter's size in bytes.
         expected: usize,
-        /// The size of the argument in bytes.
+        /// The argument's size in bytes.
         given: usize,
     },
     /// A block has no threads, or more threads than the kernel allows (at most 1024).
     #[error("{entry}: blocks of {threads} threads cannot be launched")]
     BlockSize {
-        /// The name of the kernel.
+        /// The kernel's name.
         entry: String,
         /// The count of threads of a block.
         threads: u32,
     },
-    /// The entry point contains an instruction that the interpreter does not know. Every launch of
-    /// the kernel reports it, even if the instruction would not be executed.
+    /// The entry point has an instruction that the interpreter does not know. Every launch reports
+    /// it, even if it would not be executed.
     #[error("{entry}, line {line}: unknown instruction ({reason}): {instruction}")]
     UnknownInstruction {
-        /// The name of the kernel.
+        /// The kernel's name.
         entry: String,
         /// The line in the PTX, counted from 1.
         line: u32,
@@ -128,7 +128,7 @@ pub enum Fault {
         /// The bytes of the access.
         bytes: u32,
     },
-    /// A `trap` was executed, which is a failed assertion or bounds check.
+    /// A `trap` was executed: an assertion or bounds check failed.
     #[error("trap ({at})")]
     Trap {
         /// The location of the trap.
@@ -137,7 +137,7 @@ pub enum Fault {
     /// Threads of one block wait for the same barrier at different instructions.
     #[error("divergent barrier ({at}); others wait at line {other_line}: {other}")]
     DivergentBarrier {
-        /// The location of the thread that arrived last.
+        /// The thread that arrived last.
         at: Box<Location>,
         /// The line at which the other threads wait.
         other_line: u32,
@@ -155,13 +155,13 @@ pub enum Fault {
     NotInMask {
         /// The location of the warp operation.
         at: Box<Location>,
-        /// The mask of the warp operation.
+        /// The operation's mask.
         mask: u32,
     },
     /// No thread can continue, although some have not ended. `at` is one of these threads.
     #[error("deadlock: {waiting} threads wait for ever, one of them at ({at})")]
     Deadlock {
-        /// The location of a thread that waits.
+        /// A thread that waits.
         at: Box<Location>,
         /// The count of threads that wait.
         waiting: usize,
@@ -170,7 +170,7 @@ pub enum Fault {
     /// limit is too low.
     #[error("more than {limit} instructions ({at})")]
     StepLimit {
-        /// The location of the thread that was running.
+        /// The thread that was running.
         at: Box<Location>,
         /// The limit on executed instructions.
         limit: u64,

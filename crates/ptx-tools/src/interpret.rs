@@ -53,7 +53,7 @@ impl Module {
     }
 }
 
-/// Returns the bytes of the arguments at the offsets at which the kernel reads them.
+/// Returns the arguments at the offsets that the kernel reads.
 fn parameters(entry: &Entry, arguments: &[&[u8]]) -> Result<Vec<u128>, Fault> {
     let (expected, given) = (entry.params.len(), arguments.len());
     if expected != given {

@@ -1,4 +1,4 @@
-//! Tools for the PTX that rustc's LLVM writes; PTX is the assembly language of NVIDIA's GPUs.
+//! Tools for PTX, the assembly language of NVIDIA's GPUs, in the form that rustc's LLVM writes.
 //!
 //! The linter ([`lint()`]) finds constructs that such PTX must not contain. The interpreter
 //! ([`Module::launch`]) executes kernels on the CPU. It interleaves the threads at random and

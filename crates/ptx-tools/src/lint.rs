@@ -10,10 +10,10 @@ use crate::outline::{BodyItem, Function, Outline, Statement, outline, tokenise};
 pub enum Rule {
     /// The text cannot be parsed as PTX.
     Unreadable,
-    /// The module has `.extern .func` or `.extern .global`. Nothing will ever define the symbol, so
-    /// the driver refuses the module.
+    /// `.extern .func` or `.extern .global` declares a symbol that nothing defines, so the driver
+    /// refuses the module.
     Undefined,
-    /// The entry point has a stack frame, so some state of a thread is in local memory.
+    /// The entry point has a stack frame, so it uses local memory.
     StackFrame,
     /// The entry point has a function call, because a helper was not inlined.
     Call,
@@ -44,7 +44,7 @@ impl fmt::Display for Rule {
 /// A violation of a rule in the PTX.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The name of the entry point, or an empty string at module level.
+    /// The entry point's name, or an empty string at module level.
     pub entry: String,
     /// The rule that was broken.
     pub rule: Rule,
@@ -62,8 +62,8 @@ impl fmt::Display for Finding {
 /// The opcodes whose result depends on which threads execute them together.
 const CONVERGENT: [&str; 8] = ["bar", "barrier", "activemask", "elect", "vote", "shfl", "match", "redux"];
 
-/// Returns the findings in `text`, one for each violation of a [`Rule`]. Within a function they are
-/// in the order of the text.
+/// Returns the findings in `text`, one for each violation of a [`Rule`]. They are in the order of
+/// the text within each function.
 pub fn lint(text: &str) -> Vec<Finding> {
     let tokens = tokenise(text);
     let outline = match outline(text, &tokens) {
@@ -144,8 +144,8 @@ fn body(function: &Function, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Returns the text of statements with all register names replaced by `%`, because two expansions
-/// of one `asm!` block differ only in these names.
+/// Returns the text of statements with all register names replaced by `%`, because expansions of
+/// one `asm!` block differ only in these.
 fn without_registers<'a: 't, 't>(statements: impl Iterator<Item = &'t Statement<'a, 't>>) -> String {
     let mut out = String::new();
     for s in statements {

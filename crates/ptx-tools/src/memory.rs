@@ -13,8 +13,8 @@ pub(crate) const SHARED_GAP: u64 = 64;
 pub(crate) const DYNAMIC_START: u64 = 1 << 18;
 /// The first address of the window of shared memory among generic addresses.
 ///
-/// When a shared, parameter or local address is made generic, it is moved to a window. The windows
-/// are above every address that a host program can have.
+/// Generic addresses of shared, parameter and local memory are in windows above every address of a
+/// host program.
 pub(crate) const SHARED_WINDOW: u64 = 1 << 60;
 pub(crate) const PARAM_WINDOW: u64 = 2 << 60;
 pub(crate) const LOCAL_WINDOW: u64 = 3 << 60;
@@ -91,8 +91,7 @@ pub(crate) struct Constants {
 }
 
 impl Constants {
-    /// Makes zeroed arrays with gaps between them. Each item of `arrays` is the size and alignment
-    /// in bytes.
+    /// Makes zeroed arrays with gaps between them, given their sizes and alignments in bytes.
     pub fn new(arrays: &[(u64, u64)]) -> Self {
         let mut end = 0;
         let mut allocate = |&(bytes, align): &(u64, u64)| {
@@ -116,7 +115,7 @@ impl Constants {
         self.ranges[index].0
     }
 
-    /// Copies `bytes` to the start of an array.
+    /// Fills an array with `bytes`.
     pub fn fill(&mut self, index: usize, bytes: &[u8]) {
         let first = ((self.ranges[index].0 - self.start()) / 16) as usize;
         for (word, chunk) in self.words[first..].iter_mut().zip(bytes.chunks(16)) {
@@ -127,7 +126,7 @@ impl Constants {
     }
 }
 
-/// The memory that the threads of a warp can access while they run. One thread runs at a time.
+/// The memory that the threads of a warp can access, one thread at a time.
 pub(crate) struct View<'a> {
     pub global: &'a Regions,
     /// The region of the last access to global memory. The next access is usually in it.
@@ -196,7 +195,7 @@ impl View<'_> {
 
     #[inline(always)]
     fn shared(&mut self, address: u64, size: u64) -> Option<*mut u8> {
-        // Addresses of shared memory have 32 bits, so their sums wrap around at 2^32.
+        // Addresses of shared memory have 32 bits, so their sums wrap around.
         let address = address & 0xffff_ffff;
         if !inside(self.shared_ranges, address, size) {
             return None;
@@ -302,8 +301,7 @@ impl View<'_> {
 /// `p` must be valid for a read of `bytes` bytes and aligned to `bytes`, which is 1, 2, 4 or 8.
 #[inline(always)]
 unsafe fn read(p: *const u8, bytes: u32) -> u64 {
-    // SAFETY: the caller promises that `bytes` bytes can be read, and each arm reads exactly that
-    // many bytes.
+    // SAFETY: as the caller promises. Each arm reads exactly `bytes` bytes.
     unsafe {
         match bytes {
             1 => p.read().into(),
@@ -320,8 +318,7 @@ unsafe fn read(p: *const u8, bytes: u32) -> u64 {
 /// `p` must be valid for a write of `bytes` bytes and aligned to `bytes`, which is 1, 2, 4 or 8.
 #[inline(always)]
 unsafe fn write(p: *mut u8, bytes: u32, value: u64) {
-    // SAFETY: the caller promises that `bytes` bytes can be written, and each arm writes exactly
-    // that many bytes.
+    // SAFETY: as the caller promises. Each arm writes exactly `bytes` bytes.
     unsafe {
         match bytes {
             1 => p.write(value as u8),

@@ -14,15 +14,15 @@ use crate::token::Token;
 pub struct Param {
     /// The parameter's name in the PTX.
     pub name: String,
-    /// The offset of the parameter among all parameters, in bytes.
+    /// The parameter's offset in bytes.
     pub offset: usize,
-    /// The size of the parameter in bytes.
+    /// The parameter's size in bytes.
     pub size: usize,
-    /// The alignment of the parameter in bytes.
+    /// The parameter's alignment in bytes.
     pub align: usize,
 }
 
-/// A kernel, which is an entry point of a module.
+/// A kernel of a module.
 #[derive(Debug)]
 pub struct Entry {
     /// The kernel's name.
@@ -37,8 +37,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Returns whether the interpreter executes both kernels in the same way. Names in the text may
-    /// differ.
+    /// Returns whether both kernels execute in the same way. Names may differ.
     pub fn has_same_code(&self, other: &Entry) -> bool {
         let params = |entry: &Entry| entry.params.iter().map(|p| (p.offset, p.size)).collect::<Vec<_>>();
         let (Ok(ours), Ok(theirs)) = (&self.code, &other.code) else { return false };
@@ -67,7 +66,7 @@ impl Entry {
 pub struct Module {
     /// The version of the PTX language (`.version`).
     pub version: String,
-    /// The GPU for which the PTX was compiled (`.target`).
+    /// The GPU of the PTX (`.target`).
     pub target: String,
     /// The kernels, in the order of the text.
     pub entries: Vec<Entry>,

@@ -42,7 +42,7 @@ impl<'a, 't> Statement<'a, 't> {
         self.text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    /// Returns the opcode (or directive), which follows the guard predicate if there is one.
+    /// Returns the opcode (or directive) after the guard predicate.
     pub fn opcode(&self) -> &'a str {
         let skip = match self.tokens {
             [at, not, ..] if at.is("@") && not.is("!") => 3,
@@ -56,7 +56,7 @@ impl<'a, 't> Statement<'a, 't> {
 /// A part of a function's body.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum BodyItem<'a, 't> {
-    /// A `{` at the beginning of a statement, which opens a scope.
+    /// A `{` that opens a scope.
     Open,
     /// The `}` that closes a scope.
     Close,
@@ -211,7 +211,7 @@ impl<'a, 't> Reader<'a, 't> {
         let line = self.tokens[self.at].line;
         let is_entry = self.word()? == ".entry";
         if self.next_is("(") {
-            // These tokens are the results of a function.
+            // These are the function's results.
             self.at += 1;
             self.until(&[")"])?;
             self.at += 1;

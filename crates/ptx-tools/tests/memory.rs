@@ -140,7 +140,7 @@ fn shared_arrays_and_scopes() {
         add.s32 %r9, %r7, %r8; add.s32 %r9, %r9, %r10; add.s32 %r9, %r9, %r11; add.s32 %r9, %r9, %r12;
         cvt.u32.u64 %r13, %rd6; add.s32 %r9, %r9, %r13;";
     assert_eq!(eval32(body, &[]), 100 + 20 + 3 + 21 + 1021 + 4);
-    // Sums of 32-bit addresses wrap around at 2^32.
+    // Sums of 32-bit addresses wrap around.
     let wrapped = "{ .shared .align 16 .b8 sm[64]; mov.u32 %r4, sm; } sub.s32 %r5, %r4, 4096;
         st.shared.b32 [%r5+4100], 9; ld.shared.b32 %r9, [%r4+4];";
     assert_eq!(eval32(wrapped, &[]), 9);

@@ -31,8 +31,7 @@ const ODD: u32 = 0xaaaa_aaaa;
 fn votes() {
     expect("vote.sync.ballot.b32 %r9, %p1, -1;", 64, |_| ODD);
     expect("vote.sync.ballot.b32 %r9, !%p1, -1;", 64, |_| !ODD);
-    // The thread count is not a multiple of 32, so the last warp has lanes that do not exist and do
-    // not vote.
+    // The last warp is not full, and lanes that do not exist do not vote.
     expect("vote.sync.ballot.b32 %r9, %p1, -1;", 40, |t| if t < 32 { ODD } else { 0xaa });
     let truth = |mode: &str, p: &str| {
         format!("setp.lt.u32 %p2, %r0, 32; vote.sync.{mode}.pred %p3, {p}, -1; selp.b32 %r9, 1, 0, %p3;")
@@ -60,7 +59,7 @@ fn shuffles() {
     expect("shfl.sync.up.b32 %r9|%p2, %r0, 2, 0, -1; @!%p2 add.s32 %r9, %r9, 100;", 32, |t| {
         if t >= 2 { t - 2 } else { t + 100 }
     });
-    // The value 24 in bits 8 to 12 divides the warp into segments of eight lanes.
+    // 24 in bits 8 to 12 makes segments of eight lanes.
     expect("shfl.sync.idx.b32 %r9, %r0, 1, 0x181f, -1;", 32, |t| t / 8 * 8 + 1);
     expect("shfl.sync.down.b32 %r9, %r0, 4, 0x181f, -1;", 32, |t| if t % 8 < 4 { t + 4 } else { t });
     // Each lane reads from a different lane.
@@ -133,7 +132,7 @@ fn barriers() {
     let arrive = "{ .shared .align 16 .b8 sm[16]; mov.u32 %r4, sm; } setp.lt.u32 %p2, %r0, 32; mov.b32 %r9, 8; @%p2 bra $wait;
         st.shared.b32 [%r4], 9; barrier.cta.arrive 1, 64; bra.uni $end; $wait: barrier.cta.sync 1, 64; ld.shared.b32 %r9, [%r4]; $end:";
     expect(arrive, 64, |t| if t < 32 { 9 } else { 8 });
-    // In a loop of barriers, a fast thread cannot overtake the others.
+    // In a loop of barriers, no thread can overtake.
     let rounds = "mov.b32 %r9, 0; mov.b32 %r3, 0; $round: bar.red.popc.u32 %r5, 0, %p1; add.s32 %r9, %r9, %r5;
         bar.sync 0; add.s32 %r3, %r3, 1; setp.lt.u32 %p2, %r3, 10; @%p2 bra $round;";
     expect(rounds, 96, |_| 480);

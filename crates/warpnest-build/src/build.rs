@@ -39,7 +39,7 @@ pub struct Build {
 }
 
 impl Build {
-    /// Prepares a build of the package with this manifest, which is a `Cargo.toml`.
+    /// Prepares a build of the package with this manifest, a `Cargo.toml`.
     ///
     /// # Errors
     /// Fails if cargo cannot read the manifest, or if it has no package with a library.
@@ -65,7 +65,7 @@ impl Build {
     /// to the package of the kernels. Then there is nothing to do.
     ///
     /// # Errors
-    /// The same errors as for [`new`](Build::new).
+    /// As for [`new`](Build::new).
     pub fn in_build_script(manifest: impl AsRef<Path>) -> Result<Option<Build>> {
         if std::env::var_os("TARGET").is_some_and(|target| target == TRIPLE) {
             return Ok(None);
@@ -214,7 +214,7 @@ impl Build {
         digest::of_package(&self.package, target)
     }
 
-    /// Fails if the modules' texts have findings, and returns all of them in the error.
+    /// Fails with all findings in the modules' texts, if there are any.
     pub(crate) fn lint<'m>(&self, texts: impl Iterator<Item = (&'m Module, &'m String)>) -> Result<()> {
         let of_module = |(module, text): (&Module, &String)| {
             let findings = ptx_tools::lint(text).into_iter();

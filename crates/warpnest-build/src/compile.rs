@@ -19,10 +19,9 @@ const ENTRY_POINTS: &str = "warpnest_entry_points";
 
 /// The flag that disables warnings, because hundreds of them would hide the text of an error.
 ///
-/// rustc would warn about each crate's PTX version, and about flags that are intended. It would
-/// warn about each kernel name that is a `cfg`. In a crate without entry points it would warn about
-/// unused items, such as the lengths of shared arrays. Faults of the sources cause warnings in the
-/// build for the host.
+/// rustc would warn about each crate's PTX version, intended flags, and each kernel name that is a
+/// `cfg`. In a crate without entry points it would warn about unused items, such as the lengths of
+/// shared arrays. Faults of the sources cause warnings in the build for the host.
 const NO_WARNINGS: &str = "-Awarnings";
 
 /// Compiles a package and returns its PTX, with launch bounds and without a header. The PTX has all
@@ -51,8 +50,8 @@ pub fn compile(
         .current_dir(&package.workspace)
         .env("RUSTC_BOOTSTRAP", "1")
         .env("RUSTC", &compiler.rustc)
-        // The variables are set to an empty string, not removed, so that they also override a
-        // wrapper in the user's cargo configuration.
+        // The variables are empty instead of unset, so that they also override a wrapper in the
+        // user's cargo configuration.
         .envs([("RUSTC_WRAPPER", ""), ("RUSTC_WORKSPACE_WRAPPER", "")])
         .env("RUSTFLAGS", format!("{} {NO_WARNINGS}", target.flags().join(" ")))
         .args(["rustc", "--lib", "--crate-type", "cdylib", "--manifest-path"])

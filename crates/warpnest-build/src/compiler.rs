@@ -39,7 +39,7 @@ impl fmt::Display for Compiler {
     }
 }
 
-/// The version of a compiler, from the output of `rustc -vV`.
+/// A compiler's version, from `rustc -vV`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Version {
     /// The first line and the version of LLVM. It is recorded in the PTX, because both determine
@@ -120,7 +120,7 @@ pub fn find_version(line: &str) -> Result<Compiler> {
 fn search(wanted: impl Fn(&Version) -> bool) -> Result<Compiler> {
     let mut tried = Vec::new();
     let mut candidates = Vec::new();
-    // A compiler that the user names is used or refused. Using another compiler instead would be a
+    // A compiler that the user names is used or refused. Another compiler instead would be a
     // surprise.
     if let Some(path) = std::env::var_os(VARIABLE) {
         candidates.push((Origin::Variable, PathBuf::from(path)));

@@ -145,8 +145,7 @@ mod tests {
         two.write("src/target/CACHEDIR.TAG", "");
         two.write("src/target/release.rs", "");
         assert_eq!(one.digest(), two.digest());
-        // The expected digest is fixed here. If it changes, every committed PTX file must be built
-        // again.
+        // If this digest changes, every committed PTX file must be built again.
         assert_eq!(one.digest(), "33e701a9011a7da0fc7f3f6d8445031f8616e6a7055910560319660602af7419");
     }
 

@@ -33,7 +33,7 @@ pub enum Error {
     /// A file or folder could not be used.
     #[error("cannot {action} {}", .path.display())]
     Io {
-        /// The verb of the message, such as `read` or `write`.
+        /// The verb, such as `read` or `write`.
         action: &'static str,
         /// The file or folder.
         path: PathBuf,

@@ -5,18 +5,18 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 
-/// The data in the comment lines at the beginning of a PTX file.
+/// The data at the beginning of a PTX file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// The command that builds the file, as information for the reader.
+    /// The command that builds the file, for the reader.
     pub command: String,
-    /// The package from which the file was built, as information for the reader.
+    /// The package from which the file was built, for the reader.
     pub package: String,
     /// The digest of the sources, the profile and the flags.
     pub digest: String,
     /// The compiler, as in [`Version::line`](crate::compiler::Version::line).
     pub compiler: String,
-    /// The flags that determine the target, as information for the reader. The digest covers them.
+    /// The flags that determine the target, for the reader. The digest covers them.
     pub flags: String,
 }
 

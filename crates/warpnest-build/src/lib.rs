@@ -89,8 +89,8 @@
 //! A build needs a rustc with the source of its library. The rustc is the one that the variable
 //! `WARPNEST_KERNEL_RUSTC` names, else Debian's (`apt-get install rustc-web rust-web-src`), else a
 //! rustup toolchain, 1.97 or later, with the component `rust-src`. If there is none,
-//! [`Error::NoCompiler`] contains the command that installs one on your system. The host's compiler
-//! may be any stable release.
+//! [`Error::NoCompiler`] contains the command that installs one. The host's compiler may be any
+//! stable release.
 //!
 //! # What belongs to the sources
 //!

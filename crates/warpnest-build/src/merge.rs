@@ -1,5 +1,4 @@
-//! The merge of a build of some kernels into an existing file. The new entry points replace the old
-//! ones.
+//! The merge of a build of some kernels into a file, whose old entry points they replace.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -26,8 +26,8 @@ pub struct Package {
     pub target_dir: PathBuf,
     /// The crates whose sources are local: the package itself and its path dependencies.
     pub local: Vec<LocalCrate>,
-    /// The crates from registries and repositories. Each has a name with a version, and a checksum
-    /// or source that fixes its contents.
+    /// The crates from registries and repositories: the name with the version, and the checksum or
+    /// source.
     pub fetched: BTreeSet<(String, String)>,
 }
 
@@ -151,8 +151,7 @@ fn settings(package: &Value, library: &Value, edges: &[&str], packages: &Value) 
     Ok(lines.join("\n"))
 }
 
-/// Returns the ids of the packages that a node of the resolved graph depends on, except for build
-/// scripts and tests.
+/// Returns the package ids of a node's normal dependencies in the resolved graph.
 fn normal_edges(node: &Value) -> Vec<&str> {
     let normal = |edge: &&Value| array(&edge["dep_kinds"]).any(|kind| kind["kind"].is_null());
     array(&node["deps"]).filter(normal).filter_map(|edge| edge["pkg"].as_str()).collect()

@@ -40,8 +40,8 @@ impl fmt::Display for Usage {
     }
 }
 
-/// Returns the ptxas from the environment variable, PATH, the usual folder of a CUDA toolkit, or a
-/// venv `ptxas` in cargo's target folder, if there is one.
+/// Returns the ptxas of the environment variable, PATH, a CUDA toolkit's usual folder, or a venv
+/// `ptxas` in the target folder.
 pub fn find(target_dir: &Path) -> Result<Option<PathBuf>> {
     if let Some(path) = std::env::var_os(VARIABLE).map(PathBuf::from) {
         if path.is_file() {
@@ -107,7 +107,7 @@ fn parse(text: &str) -> Result<Vec<Usage>> {
             kernel.spill_loads += number_before(line, "bytes spill loads")?;
         } else if line.contains("Used ") {
             kernel.registers = number_before(line, "registers")?;
-            // The field is absent if the kernel has no shared memory.
+            // The field is absent without shared memory.
             kernel.shared = number_before(line, "bytes smem").unwrap_or(0);
         }
     }

@@ -60,7 +60,7 @@ impl Target {
             .into()
     }
 
-    /// Returns the name of the GPU, which is in the module's `.target` and in ptxas's `-arch`.
+    /// Returns the GPU's name, as in `.target` and in ptxas's `-arch`.
     pub fn cpu(&self) -> &str {
         &self.cpu
     }

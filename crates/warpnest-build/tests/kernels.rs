@@ -8,7 +8,7 @@ use ptx_tools::{Launch, Module, Regions, Schedule};
 use tempfile::TempDir;
 use warpnest_build::{Build, Comparison, Error, Target, compiler};
 
-/// The root folder of the workspace.
+/// The workspace's root folder.
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// The beginning of a library that does not use gpu-kernels.
@@ -99,7 +99,7 @@ impl Package {
     fn over_the_seam(name: &str, library: &str) -> Package {
         let kernels = Path::new(ROOT).join("gpu-kernels").display().to_string();
         let package = Package::new(name, &format!("gpu-kernels.path = {kernels:?}"), library);
-        // This lock file has the versions that this workspace has already fetched.
+        // This lock file has the versions that are already fetched.
         fs::copy(Path::new(ROOT).join("Cargo.lock"), package.folder().join("Cargo.lock")).unwrap();
         package
     }

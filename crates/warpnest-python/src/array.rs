@@ -194,8 +194,8 @@ impl Array {
         if self.memory.ordinal == CPU {
             return Err(PyAttributeError::new_err("the array is on the host"));
         }
-        // The stream that was current in the call already waits for the contents, but other streams
-        // do not. So the host waits here.
+        // Only the stream of the call already waits for the contents, so the host waits here for
+        // other streams.
         py.detach(|| self.memory.stream.synchronize()).map_err(to_python)?;
         let interface = self.interface(py)?;
         interface.set_item("stream", py.None())?;

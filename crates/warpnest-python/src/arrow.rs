@@ -68,7 +68,7 @@ pub fn import_arrow(object: &Bound<'_, PyAny>, what: &str) -> PyResult<ArrowColu
             concat(&chunks).map_err(|error| invalid(&error, what))
         })?,
     };
-    // A column may be a part of its buffer, so the offset must be applied.
+    // A column may be a part of its buffer.
     let data = column.to_data();
     let bytes = data_type.primitive_width().unwrap_or_default();
     let elements = data.buffers()[0].slice_with_length(bytes * data.offset(), bytes * data.len());
@@ -82,8 +82,8 @@ fn one_chunk(object: &Bound<'_, PyAny>, what: &str) -> PyResult<Chunks> {
     let capsules = object.call_method0("__arrow_c_array__")?;
     let (schema, array) = capsules.extract::<(Bound<'_, PyCapsule>, Bound<'_, PyCapsule>)>()?;
     let (schema, array) = (schema.pointer_checked(Some(SCHEMA))?, array.pointer_checked(Some(ARRAY))?);
-    // SAFETY: the protocol says that capsules of these names contain these structs, and that a
-    // consumer moves them out.
+    // SAFETY: by the protocol, capsules of these names contain these structs, which a consumer
+    // moves out.
     let (schema, array) =
         unsafe { (FFI_ArrowSchema::from_raw(schema.cast().as_ptr()), FFI_ArrowArray::from_raw(array.cast().as_ptr())) };
     let data_type = DataType::try_from(&schema).map_err(|error| invalid(&error, what))?;
@@ -98,8 +98,8 @@ fn one_chunk(object: &Bound<'_, PyAny>, what: &str) -> PyResult<Chunks> {
 fn all_chunks(object: &Bound<'_, PyAny>, what: &str) -> PyResult<Chunks> {
     let capsule = object.call_method0("__arrow_c_stream__")?;
     let stream = capsule.cast::<PyCapsule>()?.pointer_checked(Some(STREAM))?;
-    // SAFETY: the protocol says that a capsule of this name contains this struct, and that a
-    // consumer moves it out.
+    // SAFETY: by the protocol, a capsule of this name contains this struct, which a consumer moves
+    // out.
     let reader = unsafe { ArrayStreamReader::from_raw(stream.cast().as_ptr()) };
     let reader = reader.map_err(|error| invalid(&error, what))?;
     let data_type = reader.field().data_type().clone();

@@ -16,7 +16,7 @@ use warpnest::{Answers, Buffer, Device, Result, Stream};
 /// The id of the CPU. GPUs have their ordinals as ids.
 pub const CPU: i32 = -1;
 
-/// The most streams that are kept, although programs use only a few.
+/// The most streams that are kept. Programs use only a few.
 const MAX_STREAMS: usize = 256;
 
 /// The target of a call. The first field is the ordinal of a GPU or [`CPU`]. The second is the
@@ -42,7 +42,7 @@ impl Column {
     /// Returns the elements of an array in host memory.
     ///
     /// # Safety
-    /// The slice may be used only while the call runs, and nobody may write the elements meanwhile.
+    /// The call must be running, and nobody may write the elements.
     pub unsafe fn elements<'a, T: Plain>(&self) -> &'a [T] {
         let (address, length, _) = self.raw;
         if length == 0 {
@@ -56,7 +56,7 @@ impl Column {
     /// Returns the elements of an array in host memory that was made for this call.
     ///
     /// # Safety
-    /// The slice may be used only while the call runs, and nothing else may access the elements.
+    /// The call must be running, and nothing else may access the elements.
     pub unsafe fn elements_mut<'a, T: Plain>(&self) -> &'a mut [T] {
         let (address, length, _) = self.raw;
         if length == 0 {
@@ -147,8 +147,7 @@ pub fn run<T: Send>(
         // arrays, and that library keeps its streams alive.
         unsafe { call.stream.wait_for_foreign(handle as *mut c_void)? };
         let result = work(&call);
-        // The stream is released even after an error, because queued work may still read the
-        // caller's arrays.
+        // Release it even after an error, because queued work may still read the caller's arrays.
         // SAFETY: as above.
         let released = unsafe { call.stream.release_to_foreign(handle as *mut c_void) };
         let released = if must_wait { released.and(call.stream.synchronize()) } else { released };
@@ -172,8 +171,8 @@ impl Call {
         Ok(Lent { buffer: Some(buffer), stream: &self.stream, is_foreign: false })
     }
 
-    /// Returns a new array of the caller for writing. Under the same conditions as in
-    /// [`Call::read`] it is the caller's memory. Otherwise [`Lent::finish`] copies it there.
+    /// Returns a new array of the caller for writing. It is the caller's memory as in
+    /// [`Call::read`], or [`Lent::finish`] copies it there.
     pub fn write<T: Plain>(&self, column: Column) -> Result<Lent<'_, T>> {
         if self.is_shared(column) {
             return self.read(column);
@@ -206,7 +205,7 @@ impl Call {
         looked_up
     }
 
-    /// Runs a query whose answers are bits, and writes them to the caller's arrays.
+    /// Runs a query, and writes its flags to the caller's arrays.
     pub fn flags(&self, to: FlagColumns, query: impl FnOnce(&mut Buffer<u32>) -> Result<()>) -> Result<()> {
         let mut found = self.write(to.1)?;
         query(&mut found)?;

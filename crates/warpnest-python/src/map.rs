@@ -115,8 +115,8 @@ impl<K: Word, V: Word> Words for Shared<PageMap<K, V>> {
         let map = self.read();
         let stream = &*call.stream;
         if call.is_of_host([queries, to], flags) {
-            // SAFETY: the call is running. The arrays for answers were made for it, and the
-            // documentation requires users not to write the queries.
+            // SAFETY: the call is running. The arrays for answers were made for it, and users must
+            // not write the queries.
             let (queries, values, flags) =
                 unsafe { (queries.elements::<K>(), to.elements_mut(), flags.elements_mut()) };
             let (bits, flags) = if wanted.found { flags } else { Default::default() };

@@ -107,8 +107,8 @@ pub fn isin(
     with_word!(bytes, K => call::run(py, target, |call| {
         let (stream, among) = (&call.stream, call.read::<K>(among)?);
         if call.is_of_host([keys], outputs) {
-            // SAFETY: the call is running. The arrays for answers were made for it, and the
-            // documentation requires users not to write the keys.
+            // SAFETY: the call is running. The arrays for answers were made for it, and users must
+            // not write the keys.
             let (keys, (bits, flags)) = unsafe { (keys.elements::<K>(), outputs.elements_mut()) };
             return call.with_scratch(|scratch| isin_on_host(stream, scratch, keys, &among, bits, flags));
         }

@@ -17,7 +17,7 @@ pub struct Set {
     set: Box<dyn Words>,
 }
 
-/// An operation that makes a set of two sets.
+/// An operation on two sets.
 #[derive(Clone, Copy)]
 enum Operation {
     Union,
@@ -47,8 +47,8 @@ impl<K: Word> Words for Shared<PageSet<K>> {
     fn contains(&self, call: &Call, queries: Column, outputs: FlagColumns) -> Result<()> {
         let set = self.read();
         if call.is_of_host([queries], outputs) {
-            // SAFETY: the call is running. The arrays for answers were made for it, and the
-            // documentation requires users not to write the queries.
+            // SAFETY: the call is running. The arrays for answers were made for it, and users must
+            // not write the queries.
             let (queries, (bits, flags)) = unsafe { (queries.elements::<K>(), outputs.elements_mut()) };
             return contains_on_host(set.table(), &call.stream, queries, bits, flags);
         }

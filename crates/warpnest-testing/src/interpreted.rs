@@ -96,7 +96,7 @@ unsafe impl Runner for PtxRunner {
     unsafe fn run(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()> {
         let own = kernel.entry().package == gpu_kernels::PACKAGE;
         if own && self.is_executed_elsewhere(kernel.name()) {
-            // SAFETY: the caller upholds the contract of `run`.
+            // SAFETY: the caller upholds the contract.
             return unsafe { Cores.run(kernel, blocks) };
         }
         let mut arguments: Vec<&[u8]> = Vec::new();

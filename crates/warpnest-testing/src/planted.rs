@@ -168,7 +168,7 @@ unsafe impl Engine for PlantedEngine {
     unsafe fn free(&self, address: usize, bytes: usize) {
         self.plan.bytes.fetch_sub(bytes as u64, Relaxed);
         let guard = std::ptr::with_exposed_provenance::<u8>(address + bytes);
-        // SAFETY: the allocation ends with a guard of `GUARD` bytes, and nothing uses it any more.
+        // SAFETY: the allocation ends with `GUARD` more bytes, and nothing uses it any more.
         let whole = unsafe { std::slice::from_raw_parts(guard, GUARD) } == WHOLE;
         // SAFETY: the caller upholds the contract, and the allocation has `bytes + GUARD` bytes.
         unsafe { self.inner.free(address, bytes + GUARD) };
@@ -229,14 +229,14 @@ impl Queue for PlantedQueue {
     }
 }
 
-/// Returns a device without a fault, and the plan by which faults can be planted.
+/// Returns a device without a fault, and its fault plan.
 pub fn planted() -> (Device, Arc<FaultPlan>) {
     let plan = Arc::new(FaultPlan::default());
     let engine = PlantedEngine { inner: HostEngine::new(Cores), plan: plan.clone() };
     (Device::from_engine(engine).expect("a host engine always has a queue"), plan)
 }
 
-/// A description of the failed operations, which is printed if `check` panics.
+/// The failed operations, which are printed if `check` panics.
 struct At(String);
 
 impl Drop for At {

@@ -33,8 +33,8 @@ pub enum HashFamily {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Arithmetic {
     /// Exact arithmetic without overflow, as in the formula. Under [`HashFamily::Linear`], keys
-    /// that agree modulo p then have all their slots in common. If the count of keys that agree is
-    /// larger than the count of functions, every build fails
+    /// that agree modulo p then have all their slots in common. If more keys agree than there are
+    /// functions, every build fails
     /// ([`BuildError::KeysAgreeModuloPrime`](crate::BuildError::KeysAgreeModuloPrime)). Among 2^27
     /// random 32-bit keys, with p = 334214459, some keys agree in this way.
     Exact,

@@ -123,7 +123,7 @@ fn page_maps_that_change() {
         let (keys, values, stream) = (distinct::<K>(n), values::<V>(n), device.default_stream());
         for config in [PageConfig::default().load(0.8), PageConfig::default().pairs(n).assume_unique()] {
             let mut map = config.create(device).unwrap();
-            // These batches make a build, a growth, and in-place inserts of every size.
+            // A build, a growth, and in-place inserts of every size follow.
             let mut end = 0;
             for part in [n / 4, n / 4, n / 100, n / 50] {
                 let batch = end..end + part;
@@ -146,7 +146,7 @@ fn page_maps_that_change() {
             assert!(map.is_empty());
             map.shrink_to_fit().unwrap();
         }
-        // In these batches, several threads change the same key.
+        // Here several threads change the same key.
         let mut map = PageConfig::default().build(device, &keys, &values).unwrap();
         let again = repeated::<K>(n);
         map.insert_many(&again[..n / 20], &values[..n / 20]).unwrap();
@@ -186,7 +186,7 @@ fn linear_maps() {
             let mut map = config.create(device).unwrap();
             assert_eq!(map.insert_many(&keys, &values), Ok(n));
             holds(&map, &keys, &values);
-            // In these batches, several threads access the same key.
+            // Here several threads access the same key.
             assert!(map.get_or_insert_many(&repeated(n), &values).unwrap().len() == n);
             let operations: Vec<_> = (0..n)
                 .map(|i| {

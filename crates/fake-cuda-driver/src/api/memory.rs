@@ -13,10 +13,9 @@ functions! {
     call_in cuPointerGetAttribute(data: *mut c_void, attribute: c_int, address: usize) |state| {
         let context = state.context()?;
         match (attribute, context.holds(address, 1), context.locks(address, 1)) {
-            // This attribute is the context of an address.
+            // This is the context of an address.
             (1, true, _) => give(data.cast(), context.handle),
-            // This attribute is the type of the memory: host or device. Ordinary host memory has no
-            // type.
+            // This is the type of the memory, which ordinary host memory lacks.
             (2, _, true) => give(data.cast(), 1 as c_uint),
             (2, true, _) => give(data.cast(), 2 as c_uint),
             _ => Err(code::INVALID_VALUE),

@@ -1,4 +1,4 @@
-//! Tests of devices that exist, devices that do not exist, and devices whose context is lost.
+//! Tests of devices that exist, are missing, or are lost.
 
 use crate::{Session, assert_tells, work};
 use fake_cuda_driver::{Fault, IN_KERNEL};

@@ -5,8 +5,7 @@ use fake_cuda_driver::Fault;
 use warpnest::{Device, Error, ExtendibleMap};
 
 /// Runs `work` once for every `step`th call, and makes that call fail. `device` returns the device
-/// for each run, with or without loaded kernels. A large `step` is for work that the interpreter
-/// executes slowly. Returns the count of runs that failed.
+/// for each run, with or without loaded kernels. Returns the count of runs that failed.
 fn each_call(session: &Session, device: impl Fn() -> Device, fault: Fault, work: work::Work, step: usize) -> u64 {
     let mut failed = 0;
     for before in (0..).step_by(step) {
@@ -82,8 +81,8 @@ fn an_insertion_into_an_extendible_map_that_fails_loses_nothing_or_says_that_the
         map
     };
     let insert = |map: &mut ExtendibleMap<u32, u32>| map.insert_many(&keys[60..], &values[60..]);
-    // The kernels that run first take the interpreter long, and the kernels that change the table
-    // run last. So the loop below tries fewer of the first calls.
+    // The interpreter takes long for the first kernels, and the last kernels change the table. So
+    // fewer of the first calls are tried.
     let mut map = fresh();
     let start = session.driver.working_calls();
     insert(&mut map).unwrap();

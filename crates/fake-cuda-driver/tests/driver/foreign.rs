@@ -174,7 +174,7 @@ fn what_is_no_stream_or_not_where_kernels_can_read_it_is_an_error() {
     }
     assert_eq!(session.driver.violations().len(), 2);
     for address in [0x1_0001, 0x1_0004, 0x1_0008] {
-        // SAFETY: the call fails, so no buffer is made.
+        // SAFETY: the call makes no buffer.
         let error = unsafe { Buffer::<u32>::from_foreign(&device, address, 1) }.unwrap_err();
         assert_eq!(error, Error::Input(InputError::Misaligned { address: address as u64, alignment: 16 }));
     }

@@ -67,8 +67,7 @@ fn agree<K: Key + Debug, V: Value + PartialEq + Debug, D: Builds + Sets>(
         assert_eq!((0..length).map(|i| bits[i / 32] >> (i % 32) & 1 == 1).collect::<Vec<_>>(), found);
         assert!(length.is_multiple_of(32) || bits[length / 32] >> (length % 32) == 0, "bits behind the last are 0");
 
-        // Outputs that are not wanted are empty. Without a default, the values of absent keys are
-        // unspecified.
+        // Outputs that are not wanted are empty. Without a default, absent keys have the value 0.
         let answers = HostAnswers { values: &mut values, default: None, bits: &mut [], flags: &mut [], counted: true };
         assert_eq!(get_on_host(&map, stream, &queries, answers), Ok(number));
         for (value, expected) in values.iter().zip(&expected) {

@@ -166,7 +166,7 @@ fn without_page_locked_memory_or_from_it_a_copy_is_one_call_of_the_driver() {
     buffer.slice(..back.len()).unwrap().download_into(stream, &mut back).unwrap();
     assert_eq!((back[..] == host[..back.len()], copies()), (true, [up + 1, down + 1]));
 
-    // If only one worker can be allocated, the copy uses that worker.
+    // The copy uses one worker if it gets only one.
     session.driver.clear();
     session.driver.plant(Fault::next("cuMemAllocHost_v2", 2).skipping(1).lasting());
     buffer.upload(stream, &bytes(50 * UNIT, 4)).unwrap();
@@ -212,8 +212,7 @@ fn whichever_call_fails_no_copy_is_left_that_disturbs_a_later_one() {
             assert!(other.download(&streams[1]).unwrap() == host, "after {before} calls");
             streams[0].synchronize().unwrap();
             assert!(other.download(&streams[1]).unwrap() == host, "after {before} calls");
-            // No work of the failed copy is left in the stream, unless the wait for the stream
-            // failed.
+            // No work of the failed copy is left in the stream, unless the wait failed.
             let waited = !matches!(copied, Err(Error::Driver { call: "cuStreamSynchronize", .. }));
             assert!(back == seen.0 && (!waited || memory_of(&buffer) == seen.1), "{copied:?} after {before} calls");
             session.driver.defer(false);

@@ -16,7 +16,7 @@ use fake_cuda_driver::{FakeDriver, Fault, Held};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use warpnest::{Device, Error};
 
-/// A handle of the driver, which one test at a time may use.
+/// The driver, which one test uses at a time.
 struct Session {
     driver: MutexGuard<'static, FakeDriver>,
 }
@@ -78,7 +78,7 @@ fn assert_tells(error: &Error, code: u32) {
     }
 }
 
-/// Returns how often the host has waited for work of the device.
+/// Returns how often the host has waited.
 fn waits(session: &Session) -> u64 {
     ["cuCtxSynchronize", "cuStreamSynchronize", "cuEventSynchronize"]
         .map(|call| session.driver.calls(call))

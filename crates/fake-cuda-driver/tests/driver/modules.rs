@@ -22,7 +22,7 @@ fn library() -> Module {
     Module::new(vec![&*BASELINE.replacen("from own-kernel.", "from gpu-kernels.", 1).leak()].leak())
 }
 
-/// The module of both targets, created once so that it is equal at each use.
+/// The module of both targets, which is equal at each use.
 static BOTH: LazyLock<Module> = LazyLock::new(|| module(&[BASELINE, HOPPER]));
 
 kernel! {
@@ -44,8 +44,7 @@ impl AddWeights {
 }
 
 kernel! {
-    /// Is a different kernel with the same name, as after a change of the sources without a new
-    /// build of the PTX.
+    /// Is a different kernel with the same name, as after a change of the sources.
     CountOthers<>, "add_weights", threads 128;
     { words: Global<u64>, counts: Global<u32>, rows: u32 }
 }
@@ -60,7 +59,7 @@ impl CountOthers {
 }
 
 kernel! {
-    /// Is a kernel that is missing in the PTX.
+    /// Is missing in the PTX.
     CountNone<>, "count_none", threads 128;
     { counts: Global<u32> }
 }
@@ -72,7 +71,7 @@ impl CountNone {
     }
 }
 
-/// Adds up the weights of three words by the kernel, and returns the totals.
+/// Adds up the weights of three words by the kernel.
 fn added(device: &Device) -> Result<Vec<f32>> {
     let map: PageMap<u64, u32> = PageMap::build(device, &[7, 8, u64::MAX], &[0, 1, 2])?;
     let words: Vec<u64> = (0..300).map(|row| [7, 9, u64::MAX, 7][row % 4]).collect();

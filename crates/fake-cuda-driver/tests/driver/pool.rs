@@ -67,7 +67,7 @@ fn small_buffers_share_an_allocation_of_the_driver() {
 fn copied(stream: &Stream, length: usize, byte: u8) -> [Buffer<u8>; 2] {
     let [mut first, mut copy] = [(); 2].map(|()| bytes(&stream.device(), length));
     first.fill(stream, byte).unwrap();
-    // If the memory were reused too early, the copy would read the new bytes.
+    // If the memory were reused now, the copy would read the new bytes.
     stream.synchronize().unwrap();
     copy.copy_from(stream, &first).unwrap();
     [first, copy]

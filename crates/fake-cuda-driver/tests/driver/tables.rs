@@ -66,7 +66,7 @@ fn the_work_of_these_tests_calls_every_function_that_the_engine_can_call() {
     for (_, work) in work::ALL {
         work(&device, &mut || ()).unwrap();
     }
-    // This buffer's address becomes known, so its drop waits for the whole context.
+    // This buffer's address becomes known, so its drop waits.
     warpnest::Buffer::<u32>::zeroed(&device, 1).unwrap().address();
     drop(device);
     // The device's context is destroyed here.
@@ -87,14 +87,14 @@ fn work_that_is_put_off_is_done_in_the_same_order() {
 }
 
 /// Loads and saves a large map. Several threads copy it, each on its own stream, through
-/// page-locked memory if the driver provides it.
+/// page-locked memory if available.
 #[test]
 fn large_files_go_through_page_locked_memory_and_leave_none_behind() {
     let session = Session::new();
     let device = session.device(0);
     let file = work::saved_on_the_cpu(1_500_000);
     assert!(file.len() > 12 << 20);
-    // The first use allocates memory and loads kernels that the device keeps.
+    // The first use loads what the device keeps.
     work::files(&device, &mut || ()).unwrap();
     let before = session.held(&device);
     for put_off in [false, true] {
@@ -150,7 +150,7 @@ fn an_extendible_map_loads_its_kernels_when_it_is_made() {
     let device = session.device(0);
     let mut map = work::small(&device).unwrap();
     let (keys, values) = work::pairs(0, 150);
-    // This insertion loads the primitives that run before a table is changed.
+    // This loads the primitives that run before a change.
     let other = work::small(&device).and_then(|mut map| map.insert_many(&keys[..1], &values[..1])).unwrap();
     assert_eq!(other, 1);
     let loaded = session.held(&device).modules;

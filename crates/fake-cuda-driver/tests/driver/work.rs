@@ -8,7 +8,7 @@ use warpnest::low_level::{FewBuffers, LargeCopies, group_few, set_large_copies};
 use warpnest::primitives::Scratch;
 use warpnest::{Buffer, Device, ExtendibleMap, LinearConfig, LinearMap, PageMap, Result, Stream};
 
-/// A piece of work, which gets a device and a function to call after each operation.
+/// A piece of work on a device.
 pub type Work = fn(&Device, &mut dyn FnMut()) -> Result<()>;
 
 /// All pieces of work, with their names.
@@ -62,7 +62,7 @@ pub fn buffers(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
     Ok(())
 }
 
-/// Makes copies through staging buffers. The last change of the settings frees the staging buffers.
+/// Makes copies through staging buffers, which the last change of the settings frees.
 pub fn large_copies(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
     set_large_copies(device, LargeCopies { min_bytes: 100, unit: 64, max_uploading: 3, max_downloading: 2 });
     let stream = device.stream()?;

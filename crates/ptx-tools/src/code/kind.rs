@@ -18,8 +18,7 @@ impl Kind {
         Kind { shift: (64 - bits) as u8, signed: false, float: false }
     }
 
-    /// Returns the kind with this name, which is given without its dot. 128-bit types have no
-    /// `Kind`.
+    /// Returns the kind of a name without its dot. 128-bit types have no `Kind`.
     pub fn parse(name: &str) -> Option<Kind> {
         if name == "pred" {
             return Some(Kind::PREDICATE);
@@ -45,7 +44,7 @@ impl Kind {
         self.bits() / 8
     }
 
-    /// Returns the bits of the value that belong to the type.
+    /// Returns the value cut to the type's bits.
     #[inline(always)]
     pub fn cut(self, value: u64) -> u64 {
         value & (u64::MAX >> self.shift)

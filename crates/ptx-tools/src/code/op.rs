@@ -11,9 +11,9 @@ pub(crate) enum Comparison {
     LessEqual,
     Greater,
     GreaterEqual,
-    /// A comparison of floats that is true if neither operand is a NaN.
+    /// True if neither float is a NaN.
     Ordered,
-    /// A comparison of floats that is true if an operand is a NaN.
+    /// True if either float is a NaN.
     Unordered,
 }
 
@@ -40,7 +40,7 @@ pub(crate) enum AtomicOp {
     Decrement,
 }
 
-/// The rounding of a float that is converted to an integer or to a float without a fraction.
+/// The rounding of a float to a whole number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rounding {
     Nearest,
@@ -175,21 +175,19 @@ pub(crate) enum Op {
         join: Join,
         negate: bool,
     },
-    /// Converts an integer of type `kind` to type `to`. c holds a mask of the bits that the
-    /// register keeps.
+    /// Converts an integer of type `kind` to type `to`. c holds the mask of the register.
     Convert,
-    /// Converts between integers and floats, or between floats. If e is not 0, the value is rounded
-    /// to a whole number.
+    /// Converts between integers and floats, or between floats. If e is not 0, rounds to a whole
+    /// number.
     FloatConvert(Rounding),
     Float(FloatOp),
-    /// Writes to d the concatenation of c slots, each as wide as `kind`, from the list that begins
-    /// at e.
+    /// Concatenates in d c slots, each as wide as `kind`, of the list at e.
     Pack,
-    /// Splits a into c slots, from the list that begins at e.
+    /// Splits a into the c slots of the list at e.
     Unpack,
     /// Loads from address a + b of the space.
     Load(Space),
-    /// Loads into c slots, from the list that begins at d.
+    /// Loads into the c slots of the list at d.
     LoadList(Space),
     Store(Space),
     StoreList(Space),
@@ -199,7 +197,7 @@ pub(crate) enum Op {
     WideAtomic(Space, AtomicOp),
     /// Branches to instruction d.
     Jump,
-    /// Branches to item a of the list that begins at d and has c items.
+    /// Branches to item a of the list at d, which has c items.
     JumpTable,
     Exit,
     Trap,
@@ -217,8 +215,8 @@ pub(crate) enum Op {
 }
 
 impl Op {
-    /// Returns whether a thread that executes the operation may continue elsewhere than at the next
-    /// instruction, or may have to wait.
+    /// Returns whether a thread may continue elsewhere than at the next instruction, or may have to
+    /// wait.
     pub fn is_control(self) -> bool {
         use Op::{ActiveMask, Barrier, Exit, Jump, JumpTable, Trap, Warp};
         matches!(self, Jump | JumpTable | Exit | Trap | Warp(_) | ActiveMask | Barrier { .. })

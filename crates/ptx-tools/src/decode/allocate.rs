@@ -164,8 +164,8 @@ fn blocks(code: &mut Code, count: usize) -> Vec<Block> {
     }
 }
 
-/// Renumbers the code's slots so that few are needed. Each slot in `pinned` keeps a slot of its
-/// own, and adjacent pinned slots stay adjacent.
+/// Renumbers the code's slots so that few are needed. Slots in `pinned` are not shared, and
+/// adjacent ones stay adjacent.
 ///
 /// Sets `code.registers`, and sets `code.zeroed` to the slots that may be read before they are
 /// written.

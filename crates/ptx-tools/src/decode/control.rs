@@ -191,7 +191,7 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// Returns the kind of one part if a value of `kind` is divided into `count` equal parts.
+    /// Returns the kind of one of `count` equal parts of a value of `kind`.
     fn element(kind: Kind, count: u32) -> Result<Kind, Reason> {
         match count {
             2 | 4 | 8 if kind.bits() >= 16 => Ok(Kind::unsigned(kind.bits() / count)),
@@ -199,7 +199,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Decodes a move of 128-bit registers, each of which has two slots, into 64-bit moves.
+    /// Decodes a move of 128-bit registers into 64-bit moves.
     fn mov_wide(&mut self, d: Operand<'a>, a: Operand<'a>) -> Result<(), Reason> {
         let ends = |s: &mut Self, operand, written: bool| -> Result<[u32; 2], Reason> {
             if is_list(operand) {

@@ -25,7 +25,7 @@ impl<'a> Decoder<'a> {
         self.find_register(name).filter(|r| r.1 <= 64).map(|r| r.0).ok_or_else(|| format!("no register {name}"))
     }
 
-    /// Returns the slot of a register that receives a result.
+    /// Returns the slot of a result register.
     pub fn target(&mut self, operand: Operand) -> Result<Slot, Reason> {
         match operand {
             [name] => self.register(name.text),
@@ -137,8 +137,8 @@ impl<'a> Decoder<'a> {
         Ok((self.constant_slot(at), ZERO))
     }
 
-    /// Appends the operands in `{…}`, or a single operand, to the lists. `slot` returns the slot of
-    /// each operand. Returns the start and count of the new items.
+    /// Appends the slots of the operands in `{…}`, or of a single operand, to the lists. Returns
+    /// their start and count.
     pub fn list(
         &mut self,
         operand: Operand<'a>,

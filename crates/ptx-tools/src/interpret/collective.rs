@@ -71,8 +71,8 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Executes `activemask` for the lanes that wait at it. The result contains the lanes that wait
-    /// at the same instruction.
+    /// Executes `activemask` for the waiting lanes. The result is the mask of lanes at the same
+    /// instruction.
     pub(super) fn release_gathered(&mut self, w: u32) {
         let warp = &mut self.warps[w as usize];
         let (gathered, pcs) = (std::mem::take(&mut warp.gathering), warp.pcs);

@@ -33,8 +33,7 @@ impl Row {
         Row(array::from_fn(|lane| value(lane as u32)))
     }
 
-    /// Returns the mask of lanes whose value is odd. For a predicate, these are the lanes where it
-    /// is true.
+    /// Returns the mask of lanes whose value is odd, which for a predicate means true.
     #[inline(always)]
     pub fn odd(&self) -> u32 {
         let mut odd = 0;
@@ -64,8 +63,7 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// Returns whether the group has so few lanes that it is faster to execute each lane
-    /// separately.
+    /// Returns whether the lanes are so few that executing each separately is faster.
     #[inline(always)]
     pub fn is_few(&self) -> bool {
         self.mask.count_ones() <= 3

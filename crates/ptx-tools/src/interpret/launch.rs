@@ -29,7 +29,7 @@ pub const DEFAULT_STEP_LIMIT: u64 = 4_000_000_000;
 /// The parameters of a launch, for [`Module::launch_with`](crate::Module::launch_with).
 #[derive(Clone, Copy, Debug)]
 pub struct Launch<'a> {
-    /// The name of the kernel.
+    /// The kernel's name.
     pub entry: &'a str,
     /// The count of blocks.
     pub grid: u32,

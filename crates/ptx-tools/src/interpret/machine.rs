@@ -1,4 +1,4 @@
-//! The state of a launch in progress, and the loop that runs its blocks.
+//! The state and the main loop of a launch.
 //!
 //! The machine picks warps and lanes at random, runs them, and lets threads that wait for each
 //! other continue.
@@ -21,7 +21,7 @@ use crate::memory::{Constants, DYNAMIC_START, Problem, Regions, SHARED_START, Vi
 pub(super) struct Barrier {
     pub(super) waiting: Vec<u32>,
     pub(super) arrived: u32,
-    /// The count of threads that must arrive, or `None` for all threads of the block.
+    /// The count of threads that must arrive, or `None` for all.
     pub(super) count: Option<u32>,
 }
 
@@ -205,7 +205,7 @@ impl<'a> Machine<'a> {
         self.warps[w as usize].gait = Gait::of(self.random.next_u64());
     }
 
-    /// Adds a warp to the list of warps that can be picked.
+    /// Adds a warp to `runnable`.
     pub(super) fn list(&mut self, w: u32) {
         let warp = &mut self.warps[w as usize];
         if !warp.listed {

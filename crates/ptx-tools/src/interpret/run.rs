@@ -31,7 +31,7 @@ pub(crate) enum Failure {
     Trap,
 }
 
-/// A warp, with all that is needed to run some of its lanes.
+/// A warp of which some lanes are run.
 pub(crate) struct Warp<'a> {
     pub code: &'a Code,
     pub file: File<'a>,
@@ -57,7 +57,7 @@ pub(crate) struct Slice {
     pub left: u32,
     /// The instruction before which the run stops, because other lanes wait at it.
     pub until: u32,
-    /// The count of instructions that the launch has executed before this slice.
+    /// The count of instructions that were executed before the slice.
     pub clock: u64,
 }
 

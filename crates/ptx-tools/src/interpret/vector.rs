@@ -49,8 +49,7 @@ pub(crate) fn compute(code: &Code, i: &Instruction, file: &mut File, group: &Gro
             let to = i.to;
             file.each2(group, a, c, d, |a, c| to.widen(to.cut(kind.widen(a))) & c);
         }
-        // The first part must not be written to the source register, which the second part still
-        // needs.
+        // The first part must not overwrite the source, which the second part needs.
         Op::Unpack if i.c == 2 && code.lists[i.e as usize] != a => {
             let high = kind.bits();
             file.each(group, a, code.lists[i.e as usize], |a| a & cut);

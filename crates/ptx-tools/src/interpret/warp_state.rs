@@ -38,7 +38,7 @@ pub(super) struct WarpState {
     pub(super) gathering: u32,
     pub(super) done: u32,
     pub(super) gait: Gait,
-    /// Whether the warp is in the list of warps that can be picked.
+    /// Whether the warp can be picked.
     pub(super) listed: bool,
 }
 

@@ -128,8 +128,8 @@ impl Allocation {
         let mut uses = self.uses();
         uses.reads.retain(|read| read.last.stream != stream);
         if uses.reads.len() >= MANY_READS {
-            // Nothing needs to wait for a finished read. A read whose query failed is kept, so that
-            // whoever waits for it gets the error.
+            // A finished read needs no wait. A read whose query failed is kept, so that whoever
+            // waits for it gets the error.
             uses.reads.retain(|read| !read.last.event.is_done().unwrap_or(false));
         }
         let read = uses.next(LastUse { stream, event: event.0.clone() });

@@ -147,7 +147,7 @@ impl<T: Plain> Buffer<T> {
         Ok(buffer)
     }
 
-    /// Returns a copy of `elements`, and waits until the copy is complete.
+    /// Returns a copy of `elements`, and waits for the copy.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Driver`].
@@ -257,7 +257,7 @@ impl<T> Buffer<T> {
         self.check_alignment()
     }
 
-    /// Fails unless the address of the first element is aligned as kernels need it.
+    /// Fails unless the elements have the alignment that kernels need.
     pub(crate) fn check_alignment(&self) -> Result<()> {
         let address = self.at();
         if address.is_multiple_of(ALIGNMENT) || self.is_empty() {
@@ -291,8 +291,7 @@ impl<T> Buffer<T> {
     /// Returns the same memory as elements of another type.
     ///
     /// # Safety
-    /// Every element must be a valid value of the other type, and both types must have the same
-    /// size.
+    /// Every element must be a valid value of the other type, which has the same size.
     pub(crate) unsafe fn reinterpreted<U>(self) -> Buffer<U> {
         let Self { allocation, address, capacity, length, .. } = self;
         Buffer { allocation, address, capacity, length, elements: PhantomData, tail: [] }
@@ -301,15 +300,14 @@ impl<T> Buffer<T> {
     /// Returns the same buffer with elements of another type.
     ///
     /// # Safety
-    /// Every element must be a valid value of the other type, and both types must have the same
-    /// size.
+    /// Every element must be a valid value of the other type, which has the same size.
     pub(crate) unsafe fn as_type<U>(&self) -> &Buffer<U> {
         // SAFETY: the layout of a buffer does not depend on the type of its elements, and the
         // elements are valid, as the caller promises.
         unsafe { &*std::ptr::from_ref(self).cast() }
     }
 
-    /// Returns the memory without the type and length of the buffer.
+    /// Returns the memory of the buffer.
     #[cfg(any(feature = "cust", feature = "cudarc"))]
     pub(crate) fn into_allocation(self) -> Allocation {
         Arc::into_inner(self.allocation).expect("nothing but the buffer counts as an owner")

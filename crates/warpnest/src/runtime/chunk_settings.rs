@@ -1,6 +1,6 @@
 //! The settings of a device for queries in host memory.
 
-/// The settings by which queries in host memory are answered in chunks.
+/// The settings for answering queries in host memory in chunks.
 #[derive(Clone, Copy, Debug)]
 pub struct HostChunks {
     /// The size in bytes of a chunk of queries, or of the values found for it if the values are

@@ -111,8 +111,8 @@ impl Device {
     /// [`Device::require_gpu`] returns an error instead.
     ///
     /// # Errors
-    /// There are none with the feature `cpu`, which is on by default, because the CPU engine is
-    /// always available. Without the feature, the errors are the same as for [`Device::cuda`].
+    /// There are none with the feature `cpu`, which is on by default. Without it, the errors are
+    /// the same as for [`Device::cuda`].
     pub fn best() -> Result<Self> {
         let found = Self::cuda(0);
         #[cfg(feature = "cpu")]
@@ -141,7 +141,7 @@ impl Device {
         self.shared().fallback_reason.as_deref()
     }
 
-    /// Returns the total and the free memory of the device.
+    /// Returns the device's memory.
     ///
     /// # Errors
     /// [`Error::Driver`](crate::Error::Driver).
@@ -180,7 +180,7 @@ impl Device {
         Stream::new(self.shared())
     }
 
-    /// Returns the stream of operations that are called without a stream.
+    /// Returns the stream of calls without a stream argument.
     pub fn default_stream(&self) -> &Stream {
         &self.default_stream
     }
@@ -190,7 +190,7 @@ impl Device {
         &self.shared().host_chunks
     }
 
-    /// Returns the properties of the device by which plans choose sizes.
+    /// Returns the device's properties that plans need.
     pub(crate) fn machine(&self) -> Machine {
         self.engine().machine()
     }

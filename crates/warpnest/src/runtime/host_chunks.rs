@@ -16,7 +16,7 @@ pub(crate) fn set(device: &Device, settings: HostChunks) {
     *lock(device.host_chunks()) = settings;
 }
 
-/// The division of a call's queries into chunks.
+/// The chunks of a call's queries.
 pub(crate) struct Chunks<'d> {
     device: &'d Device,
     /// The count of rows of each chunk except the last one, a multiple of 32.

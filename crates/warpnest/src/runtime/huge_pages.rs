@@ -7,7 +7,7 @@ use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
 
 /// The fewest bytes for which huge pages are requested.
 const MIN_BYTES: usize = 4 << 20;
-/// The size in bytes of a huge page on x86, and on other systems whose small pages have 4 KiB.
+/// The size in bytes of a huge page, if small pages have 4 KiB.
 const HUGE_PAGE: usize = 2 << 20;
 
 /// Requests huge pages for memory that is about to be written for the first time, if it is large.
@@ -55,7 +55,7 @@ mod tests {
             words.iter_mut().enumerate().for_each(|(at, word)| word.0 = at as u32);
             advise_huge_pages(words.get_mut(1..).unwrap_or_default());
             assert!(words.iter().enumerate().all(|(at, word)| word.0 == at as u32), "{length} words");
-            // The drop of the vector must free the capacity that was allocated.
+            // The drop must free the allocated capacity.
             assert_eq!(words.capacity(), length);
         }
     }

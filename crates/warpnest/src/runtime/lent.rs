@@ -20,8 +20,8 @@ impl<'s, T: Plain> Lent<'s, T> {
         let address = slice.as_ptr().expose_provenance();
         let in_place = device.engine().shares_memory_with_host() && address.is_multiple_of(ALIGNMENT);
         let buffer = if in_place && !slice.is_empty() {
-            // SAFETY: no work writes the slice, because the buffer is lent only as `&Buffer`. The
-            // buffer's drop waits for the work that reads it, before the borrow of the slice ends.
+            // SAFETY: no work writes the slice, because the buffer is lent only as `&Buffer`. Its
+            // drop waits for the work that reads it, before the borrow ends.
             unsafe { Buffer::from_foreign(device, address, slice.len())? }
         } else {
             Buffer::from_slice(device, slice)?
@@ -34,8 +34,7 @@ impl<'s, T> Lent<'s, T> {
     /// Returns the same elements as elements of another type.
     ///
     /// # Safety
-    /// Every element must be a valid value of the other type, and both types must have the same
-    /// size.
+    /// Every element must be a valid value of the other type, which has the same size.
     pub(crate) unsafe fn reinterpreted<U>(self) -> Lent<'s, U> {
         // SAFETY: as the caller promises.
         Lent { buffer: unsafe { self.buffer.reinterpreted() }, slice: PhantomData }

@@ -3,8 +3,8 @@
 //! An engine describes how it runs blocks only by these properties. A plan that differs between a
 //! GPU and the cores of a CPU either picks one of two values, or reads the property that matters.
 
-/// The bytes of dynamic shared memory that a block has on every device. They are a GPU's 48 KiB,
-/// less the arrays of constant length.
+/// The bytes of dynamic shared memory that a block has on every device. A GPU has 48 KiB, less the
+/// arrays of constant length.
 const BLOCK_MEMORY: usize = 47 << 10;
 
 /// A pair of values: one for a GPU or each of its multiprocessors, the other for a CPU core.
@@ -24,8 +24,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// A GPU with unknown properties. Plans for any other device use no more memory than plans for
-    /// this one.
+    /// A GPU with unknown properties. Plans for any other device use no more memory.
     pub const UNKNOWN: Self = Self::gpu(4, BLOCK_MEMORY);
 
     /// Returns a machine with `cores` cores, each of which runs a whole block and has its own
@@ -46,7 +45,7 @@ impl Machine {
     }
 
     /// Returns whether each block runs on one CPU core. The core takes the block's items in order
-    /// and keeps them in its cache, and few blocks run at the same time.
+    /// and caches them, and few blocks run at once.
     pub(crate) fn runs_in_order(self) -> bool {
         self.cores.is_some()
     }

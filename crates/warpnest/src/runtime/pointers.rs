@@ -35,7 +35,7 @@ impl<'b> Batch<'b> {
         self.pointer(buffer)
     }
 
-    /// Returns [`Batch::read`] of the buffer, or null if there is no buffer.
+    /// Returns [`Batch::read`] of the buffer, or null for `None`.
     ///
     /// # Safety
     /// The kernel must not access a null pointer, as [`Global::null`] demands.
@@ -44,7 +44,7 @@ impl<'b> Batch<'b> {
         buffer.map_or_else(|| unsafe { Global::null() }, |buffer| self.read(buffer))
     }
 
-    /// Returns [`Batch::write`] of the buffer, or null if there is no buffer.
+    /// Returns [`Batch::write`] of the buffer, or null for `None`.
     ///
     /// # Safety
     /// As for [`Batch::read_or_null`].

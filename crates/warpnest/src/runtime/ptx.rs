@@ -62,8 +62,7 @@ fn rank(ptx: &str, capability: (i32, i32)) -> Option<i32> {
     let number: i32 = target.trim_end_matches(['a', 'f']).parse().ok()?;
     let of_device = 10 * capability.0 + capability.1;
     let runs = match target.as_bytes().last()? {
-        // A target with `a` runs only on this architecture, and a target with `f` only on its
-        // family.
+        // `a` means only this architecture, and `f` only its family.
         b'a' => number == of_device,
         b'f' => number / 10 == of_device / 10 && number <= of_device,
         _ => number <= of_device,

@@ -79,7 +79,7 @@ impl Stream {
         Ok(Event(self.queue().record(true)?))
     }
 
-    /// Returns the properties of the stream's device by which plans choose sizes.
+    /// Returns the device's properties that plans need.
     pub(crate) fn machine(&self) -> Machine {
         self.engine().machine()
     }
@@ -97,7 +97,7 @@ impl Stream {
         &*self.order.queue
     }
 
-    /// Returns the stream's id, which is unique in the process.
+    /// Returns the stream's unique id.
     pub(crate) fn id(&self) -> u64 {
         self.order.id
     }

@@ -152,7 +152,7 @@ impl<T: Plain, Tail: ?Sized> Buffer<T, Tail> {
         })
     }
 
-    /// Queues a copy of all elements of `source` into this buffer.
+    /// Queues a copy of all of `source`.
     ///
     /// # Errors
     /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer),
@@ -228,8 +228,7 @@ impl<'b> Batch<'b> {
         let at = buffer.address_of(&bytes);
         self.writes(buffer);
         let queue = self.queue()?;
-        // SAFETY: the bytes are in the buffer, as `address_of` checked, and the batch records the
-        // write.
+        // SAFETY: `address_of` checked the bytes, and the batch records the write.
         if bytes.is_empty() { Ok(()) } else { unsafe { queue.fill(at, byte, bytes.len()) } }
     }
 
@@ -250,8 +249,7 @@ impl<'b> Batch<'b> {
         self.reads(from);
         self.writes(to);
         let queue = self.queue()?;
-        // SAFETY: both ranges are in their buffers, as `address_of` checked. The batch records the
-        // read and the write.
+        // SAFETY: `address_of` checked both ranges, and the batch records the read and the write.
         if bytes.is_empty() { Ok(()) } else { unsafe { queue.copy(from_at, to_at, bytes.len()) } }
     }
 }
@@ -264,6 +262,6 @@ fn bytes_of<T: Plain>(words: &[T]) -> &[u8] {
 
 fn bytes_of_mut<T: Plain>(words: &mut [T]) -> &mut [u8] {
     const { _ = T::PROOF };
-    // SAFETY: as in `bytes_of`. The bytes that are written come from values of the type, or are 0.
+    // SAFETY: as in `bytes_of`. Written bytes come from values of the type, or are 0.
     unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), size_of_val(words)) }
 }

@@ -1,4 +1,4 @@
-//! Units of work that several threads take one by one, until all are done or one fails.
+//! Units of work that several threads take one by one, until one fails.
 
 use crate::{Error, Result};
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -95,7 +95,7 @@ impl Buffer<u64> {
     }
 }
 
-/// Mutable parts of a buffer, or of a part of a buffer.
+/// Mutable parts of a buffer or part.
 impl<T, Tail: ?Sized> Buffer<T, Tail> {
     /// Returns the part with the elements `range`, for reading and writing, without a copy. The
     /// alignment that kernels need is in [`Buffer::slice`].
@@ -118,9 +118,8 @@ impl<T, Tail: ?Sized> Buffer<T, Tail> {
         Ok(BufferViewMut { part: self.part(&range), borrow: PhantomData })
     }
 
-    /// Returns the part before element `middle` and the part that begins at it, both for writing.
-    /// The parts share their buffer's events. So work with one part on one stream and work with the
-    /// other part on another stream wait for each other.
+    /// Returns the part before element `middle` and the part that begins there, both for writing.
+    /// Work with the parts on two streams does not overlap, because both use the buffer's events.
     ///
     /// ```
     /// use warpnest::{Buffer, Device};

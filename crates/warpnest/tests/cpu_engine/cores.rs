@@ -71,8 +71,8 @@ fn joins_of_texts() {
 fn rows_encoded_by_several_cores() {
     fn with<K: Key>(device: &Device, different: usize) {
         // Each core gets at least 2^13 rows. Cores divide the rows if few keys are rare, and each
-        // core's rows have keys that other cores' rows lack. With 600 keys the dictionaries grow.
-        // Miri has time for the rows of one core only.
+        // core gets different keys. With 600 keys the dictionaries grow. Miri has time for one
+        // core's rows.
         let n = if cfg!(miri) { 1000 } else { 100_003 };
         let keys = distinct::<K>(different + 9);
         let index = |i: usize| if i.is_multiple_of(50) { different + i * 9 / n } else { (i * i / 8) % different };
@@ -105,8 +105,7 @@ fn rows_encoded_by_several_cores() {
 #[cfg_attr(miri, ignore = "Miri has no time for so many items")]
 fn changes_shared_by_cores() {
     fn with<K: Key, V: Value>(device: &Device) {
-        // Cores divide 2^14 or more changes. Many of the changed keys are also changed by other
-        // cores.
+        // Cores divide 2^14 or more changes. Other cores change many of the same keys.
         let n = 40_000;
         let (keys, again, values) = (distinct::<K>(n), repeated::<K>(n), values::<V>(n));
         for config in [LinearConfig::default(), LinearConfig::default().linear_probing().load(0.95)] {

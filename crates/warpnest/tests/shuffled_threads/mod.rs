@@ -51,8 +51,8 @@ unsafe impl Runner for ShuffledThreads {
                     // blocks before another thread has started.
                     let mut place = first;
                     while let Some(&block) = order.get(place) {
-                        // SAFETY: the caller vouches for the kernel's pointers, and blocks of one
-                        // launch may run at the same time and in any order.
+                        // SAFETY: the caller vouches for the pointers, and blocks may run at the
+                        // same time and in any order.
                         unsafe { kernel.run_on_cpu(block..block + 1, blocks) };
                         place = next.fetch_add(1, Relaxed);
                     }

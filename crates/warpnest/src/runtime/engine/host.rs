@@ -52,16 +52,14 @@ pub unsafe trait Runner: Debug + Send + Sync + 'static {
 #[derive(Debug)]
 pub struct Cores;
 
-/// The most blocks that one task runs. This is enough to hide the cost of a task.
+/// The most blocks that one task runs, enough to hide the cost of a task.
 const MAX_BLOCKS_PER_TASK: u32 = 64;
-/// The count of tasks for each core, if there are enough blocks. This is enough to balance the
-/// work.
+/// The count of tasks for each core, if there are enough blocks. It balances the work.
 const TASKS_A_CORE: u32 = 8;
-/// The count of threads below which a launch runs on the calling thread. With about one item per
-/// thread, such a launch is complete before other cores have woken up.
+/// The count of threads below which a launch runs on the calling thread, because it is complete
+/// before other cores have woken up.
 const FEW_THREADS: u32 = 1 << 14;
-/// The bytes of shared memory of a block that counts as large, because it processes about as many
-/// bytes of data.
+/// The bytes of shared memory of a large block, which processes about as many bytes of data.
 const LARGE_BLOCK: usize = 1 << 14;
 
 // SAFETY: `run` runs every block of the grid once, and returns when all blocks have run.
@@ -135,8 +133,7 @@ unsafe impl<R: Runner> Engine for HostEngine<R> {
 
     unsafe fn free(&self, address: usize, bytes: usize) {
         self.runner.freed(address);
-        // SAFETY: the caller promises that this engine allocated the memory and that nothing uses
-        // it.
+        // SAFETY: the caller upholds the contract.
         unsafe { self.memory.free(address, bytes) }
     }
 

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 /// Returns the memory of the machine, reduced by the limits of this process: its control groups and
-/// its resource limits (`ulimit`). If Linux's files are missing, both sizes are `u64::MAX`, so only
-/// the allocation itself can fail.
+/// its resource limits (`ulimit`). Without Linux's files, both sizes are `u64::MAX`, so only the
+/// allocation itself can fail.
 pub(super) fn memory() -> Memory {
     memory_under(Path::new("/"))
 }
@@ -28,7 +28,7 @@ fn process_limits(root: &Path) -> impl Iterator<Item = Memory> {
     let limits = fs::read_to_string(root.join("proc/self/limits")).unwrap_or_default();
     let status = fs::read_to_string(root.join("proc/self/status")).unwrap_or_default();
     [("Max address space ", "VmSize:"), ("Max data size ", "VmData:")].into_iter().filter_map(move |(limit, used)| {
-        // If there is no limit, the word is `unlimited`, which does not parse as an integer.
+        // Without a limit, the word is `unlimited`.
         let total = field(&limits, limit)?;
         let used = field(&status, used).unwrap_or(0).saturating_mul(1024);
         Some(Memory { total, free: total.saturating_sub(used) })
@@ -85,8 +85,7 @@ impl Version {
     /// groups allow.
     fn limits(&self, machine: Memory, root: &Path, path: &str) -> Memory {
         let mounted = root.join(self.mounted);
-        // Within a container, the path may be the host's path. Then only the files of the mount
-        // itself exist.
+        // Within a container, the path may be the host's. Then only the mount's own files exist.
         let own = mounted.join(path.trim_start_matches('/'));
         let groups = own.ancestors().take_while(|folder| folder.starts_with(&mounted));
         groups.filter_map(|folder| self.limit(machine, folder)).fold(machine, least)
@@ -195,7 +194,7 @@ mod tests {
         // The inner group has a lower limit, and most of it is in use.
         files[5].1 = "410000\n";
         assert_eq!(found("inner", &files), (410_000, 10_000));
-        // More memory is in use than the limit allows, which happens when a limit is lowered.
+        // More memory is in use than allowed, which happens when a limit is lowered.
         files[6].1 = "420000\n";
         assert_eq!(found("over", &files), (410_000, 0));
         // The outer group has a higher limit, and other processes have nearly exhausted it.

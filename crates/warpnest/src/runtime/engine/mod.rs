@@ -29,7 +29,7 @@ use std::ffi::c_void;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// The total and the free memory of a device, in bytes.
+/// The memory of a device, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
     /// The bytes of all memory.
@@ -74,16 +74,16 @@ pub struct Reused {
     pub uses: Vec<LastUse>,
 }
 
-/// The engine of a device, which runs its kernels and allocates its memory.
+/// The engine of a device.
 ///
 /// # Safety
 /// Only the engine's queues may read and write memory that `allocate` returns, until `free` is
 /// called. A queue must do what its methods' documentation says, and what the engine says about its
-/// memory must be true. Safe code relies on all of this.
+/// memory must be true.
 pub unsafe trait Engine: Debug + Send + Sync + Any {
     /// Returns the device's name.
     fn name(&self) -> &str;
-    /// Returns the total and the free memory of the device.
+    /// Returns the device's memory.
     fn memory(&self) -> Result<Memory>;
     /// Allocates `bytes` bytes (not 0), aligned to 256.
     fn allocate(&self, bytes: usize) -> Result<usize>;
@@ -106,7 +106,7 @@ pub unsafe trait Engine: Debug + Send + Sync + Any {
         // After a driver error the context is lost, and the memory with it. This function cannot
         // return the error, so it is ignored.
         let _ = uses.iter().try_for_each(|last| last.event.synchronize());
-        // SAFETY: the address is valid, as the caller promises, and the uses have ended.
+        // SAFETY: as the caller promises, and the uses have ended.
         unsafe { self.free(address, bytes) }
     }
     /// Waits, on the host, for all work of the device, including work of other libraries.
@@ -148,7 +148,7 @@ pub unsafe trait Engine: Debug + Send + Sync + Any {
     fn load(&self, _module: &Module) -> Result<()> {
         Ok(())
     }
-    /// Makes every kernel ready, if that takes time. Otherwise does nothing.
+    /// Makes every kernel ready, if that takes time.
     fn load_kernels(&self) -> Result<()> {
         Ok(())
     }
@@ -182,7 +182,7 @@ pub trait Queue: Debug + Send + Sync {
     unsafe fn upload(&self, from: &[u8], to: usize) -> Result<()>;
     /// Copies from the device to the host, and waits.
     unsafe fn download(&self, from: usize, to: &mut [u8]) -> Result<()>;
-    /// Copies bytes from one address on the device to another.
+    /// Copies bytes within the device.
     unsafe fn copy(&self, from: usize, to: usize, bytes: usize) -> Result<()>;
     /// Fills memory with a byte.
     unsafe fn fill(&self, at: usize, byte: u8, bytes: usize) -> Result<()>;

@@ -82,7 +82,7 @@ impl Shared {
         }
     }
 
-    /// Runs tasks until none is left. A panic removes all tasks that are left.
+    /// Runs tasks until none is left. A panic removes the others.
     fn run(&self) {
         let run = || {
             loop {

@@ -1,4 +1,4 @@
-//! Batches of steps on a stream, and the buffers that the steps use.
+//! Batches of steps on a stream, and their buffers.
 
 use super::Stream;
 use crate::runtime::allocation::{Allocation, Tracked};
@@ -65,9 +65,9 @@ pub(crate) struct Batch<'b> {
     pub(super) finishing: RefCell<Vec<Box<dyn Finish + 'b>>>,
 }
 
-/// The work that a table still has to do after a launch that changes the table is queued.
+/// The work that a table still has to do after a launch that changes it.
 pub(crate) trait Finish: fmt::Debug {
-    /// Does the remaining work, and may wait. `failed` is the error of the launch, if it failed.
+    /// Does the remaining work, and may wait. `failed` is the error of a failed launch.
     fn finish(self: Box<Self>, stream: &Stream, failed: Option<&Error>) -> Result<()>;
 }
 
@@ -116,7 +116,7 @@ impl<'b> Batch<'b> {
         self.stream
     }
 
-    /// Returns a flag that is true once a step may have been queued. Later steps set it, too.
+    /// Returns a flag that becomes true when a step may have been queued.
     pub(crate) fn queued(&self) -> Rc<Cell<bool>> {
         self.queued.clone()
     }

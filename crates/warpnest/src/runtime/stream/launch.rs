@@ -122,7 +122,7 @@ impl Stream {
     /// # Errors
     /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver),
     /// and the errors of the tables among the arguments. In these cases `launch` is not called. The
-    /// value that `launch` returns is not inspected for errors.
+    /// value that `launch` returns is not inspected.
     ///
     /// # Safety
     /// As for [`Stream::launch`]. Only arguments from [`Uses::write`] and [`Uses::table_mut`] may
@@ -174,7 +174,7 @@ impl Stream {
         let Batch { uses, failure, finishing, .. } = uses.0;
         let done = failure.into_inner().map_or(done, Err);
         let done = self.record_end(uses.into_inner(), unrecorded, done);
-        // The first error is returned, because later errors often follow from it.
+        // The first error is returned, because it says most.
         let mut finished = Ok(());
         for table in finishing.into_inner() {
             finished = finished.and(table.finish(self, done.as_ref().err()));
@@ -194,7 +194,7 @@ impl Stream {
         // The event is recorded even after an error, because part of the work may be queued.
         let event = match self.queue().record(false) {
             Ok(event) => Event(event),
-            // The first error says more than the error of recording.
+            // The first error says more.
             Err(error) => return done.and(Err(error)),
         };
         std::mem::forget(unrecorded);

@@ -1,5 +1,4 @@
-//! The primary context of a device. It is current while the engine calls the driver, and then the
-//! previous context is restored.
+//! The primary context of a device. It is current while the engine calls the driver.
 
 use super::driver::{Called, Context, Driver, Failure, Ordinal, code, constant};
 use crate::runtime::engine::Memory;
@@ -68,16 +67,16 @@ impl Primary {
             unusable(format!("the driver does not start ({}, {code}); check `nvidia-smi`", driver.name(code)))
         })?;
         let (mut count, mut device) = (0, 0);
-        // SAFETY: the driver writes the count to a live variable.
+        // SAFETY: the driver writes to a live variable.
         unsafe { driver.cuDeviceGetCount(&mut count) }.map_err(failed)?;
         if ordinal >= count.max(0) as u32 {
             return Err(unusable(format!("this machine has {count} CUDA devices, numbered from 0")));
         }
-        // SAFETY: the driver writes the ordinal to a live variable.
+        // SAFETY: the driver writes to a live variable.
         unsafe { driver.cuDeviceGet(&mut device, ordinal as i32) }.map_err(failed)?;
         let attribute = |attribute| {
             let mut value = 0;
-            // SAFETY: the driver writes the attribute to a live variable.
+            // SAFETY: the driver writes to a live variable.
             unsafe { driver.cuDeviceGetAttribute(&mut value, attribute, device) }.map_err(failed)?;
             Ok::<_, Error>(value)
         };
@@ -93,10 +92,10 @@ impl Primary {
         let mut name = [0; 256];
         // SAFETY: the driver writes no more bytes than the length that it is given.
         unsafe { driver.cuDeviceGetName(name.as_mut_ptr(), name.len() as i32 - 1, device) }.map_err(failed)?;
-        // SAFETY: the driver did not write the last byte, so it is still 0 and ends the string.
+        // SAFETY: the driver did not write the last byte, which is still 0.
         let name = unsafe { CStr::from_ptr(name.as_ptr()) }.to_string_lossy().into_owned();
         let mut context = std::ptr::null_mut();
-        // SAFETY: the driver writes the handle to a live variable.
+        // SAFETY: the driver writes to a live variable.
         unsafe { driver.cuDevicePrimaryCtxRetain(&mut context, device) }.map_err(failed)?;
         let (capability, lost) = ((major, minor), AtomicBool::new(false));
         Ok(Self { driver, device, context, name, capability, block_memory, multiprocessors, lost })
@@ -110,12 +109,12 @@ impl Primary {
 
     fn try_enter(&self) -> std::result::Result<Entered<'_>, Failure> {
         let (driver, mut current) = (self.driver, std::ptr::null_mut());
-        // SAFETY: the driver writes the handle to a live variable.
+        // SAFETY: the driver writes to a live variable.
         unsafe { driver.cuCtxGetCurrent(&mut current) }?;
         if current == self.context {
             return Ok(Entered { primary: self, driver, previous: None });
         }
-        // SAFETY: the context is retained, so its handle is valid.
+        // SAFETY: the context is retained.
         unsafe { driver.cuCtxSetCurrent(self.context) }?;
         Ok(Entered { primary: self, driver, previous: Some(current) })
     }
@@ -131,7 +130,7 @@ impl Primary {
         self.context
     }
 
-    /// Returns the total and the free memory of the device.
+    /// Returns the device's memory.
     pub(super) fn memory(&self) -> Result<Memory> {
         self.enter()?.memory().map_err(|failure| self.error(failure, 0))
     }
@@ -151,7 +150,7 @@ impl Primary {
     pub(super) fn error(&self, failure: Failure, asked: u64) -> Error {
         let Failure { call, code } = failure;
         if code == code::OUT_OF_MEMORY {
-            // The free memory helps the user, but a failure to read it is not reported.
+            // A failure to read the free memory is not reported.
             let memory = self.try_enter().and_then(|entered| entered.memory());
             let (free, total) = memory.map_or((0, 0), |memory| (memory.free, memory.total));
             return Error::OutOfMemory { asked, free, total, device: self.name.clone() };

@@ -96,7 +96,7 @@ macro_rules! functions {
                 /// Calls the driver's function of this name.
                 ///
                 /// # Safety
-                /// The caller must keep the contract in the driver's documentation.
+                /// The caller must keep the driver's contract.
                 #[allow(non_snake_case, reason = "the driver's names")]
                 #[allow(clippy::too_many_arguments, reason = "the driver's functions have them")]
                 pub(crate) unsafe fn $name(&self, $($argument: $type),*) -> Called {
@@ -174,13 +174,13 @@ impl Driver {
         let driver = Self::find(&library).map_err(|error| {
             format!("{LIBRARY} is no driver, or one that is too old ({error}); install the driver of the GPU")
         })?;
-        // The library is never closed, because its functions are used as long as the process runs.
+        // The library stays open, because its functions are used later.
         std::mem::forget(library);
         Ok(DRIVER.get_or_init(|| driver))
     }
 
-    /// Returns the driver's name of a result code. The driver is asked because newer drivers have
-    /// codes that are not listed here.
+    /// Returns the driver's name of a result code. Newer drivers have codes that are not listed
+    /// here.
     pub(super) fn name(&self, code: u32) -> String {
         let mut name = std::ptr::null();
         // SAFETY: the driver sets the pointer to null or to a string of its own, which lives as

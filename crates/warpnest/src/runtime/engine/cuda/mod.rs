@@ -141,9 +141,9 @@ unsafe impl Engine for CudaEngine {
     fn allocate_page_locked(&self, bytes: usize) -> Option<usize> {
         let entered = self.shared.primary.enter().ok()?;
         let mut pointer = std::ptr::null_mut();
-        // SAFETY: the driver writes the address to a live variable.
+        // SAFETY: the driver writes to a live variable.
         let allocated = unsafe { entered.driver.cuMemAllocHost_v2(&mut pointer, bytes) };
-        // The caller can work without page-locked memory, so the failure is not an error.
+        // The caller can work without it, so the failure is not an error.
         allocated.ok().map(|()| pointer.expose_provenance())
     }
 

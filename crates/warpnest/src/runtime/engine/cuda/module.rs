@@ -22,7 +22,7 @@ pub(super) struct Kernels {
 struct Kernel {
     module: driver::Module,
     function: driver::Function,
-    /// The size of each parameter in bytes.
+    /// Each parameter's size in bytes.
     sizes: Arc<[usize]>,
 }
 

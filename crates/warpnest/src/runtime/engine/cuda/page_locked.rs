@@ -18,7 +18,7 @@ impl PageLocked {
     pub(super) fn new(primary: &Arc<Primary>, bytes: usize) -> Result<Self> {
         let entered = primary.enter()?;
         let mut pointer = std::ptr::null_mut();
-        // SAFETY: the driver writes the address to a live variable.
+        // SAFETY: the driver writes to a live variable.
         entered.check(unsafe { entered.driver.cuMemAllocHost_v2(&mut pointer, bytes) })?;
         Ok(Self { primary: primary.clone(), first: pointer.cast() })
     }

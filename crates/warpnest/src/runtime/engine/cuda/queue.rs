@@ -31,7 +31,7 @@ impl CudaQueue {
     pub(super) fn new(shared: Arc<Shared>) -> Result<Self> {
         let entered = shared.primary.enter()?;
         let mut stream = std::ptr::null_mut();
-        // SAFETY: the driver writes the handle to a live variable.
+        // SAFETY: the driver writes to a live variable.
         entered.check(unsafe { entered.driver.cuStreamCreate(&mut stream, constant::STREAM_NON_BLOCKING) })?;
         drop(entered);
         Ok(Self { shared, stream, owner: None, readback: Mutex::default() })
@@ -76,8 +76,7 @@ impl fmt::Debug for CudaQueue {
 impl Queue for CudaQueue {
     fn foreign(&self, work: &mut dyn FnMut(*mut c_void)) -> Result<()> {
         let _entered = self.shared.primary.enter()?;
-        // The legacy stream has the handle null or STREAM_LEGACY. Null would mean that there is no
-        // stream.
+        // The legacy stream has two handles, and null would mean no stream.
         let handle = if self.stream.is_null() { driver::constant::STREAM_LEGACY } else { self.stream };
         work(handle.cast());
         Ok(())
@@ -106,8 +105,8 @@ impl Queue for CudaQueue {
         // SAFETY: the target is as large as the slice. The wait below keeps the slice borrowed
         // until the copy is complete, which matters if the slice is page-locked memory.
         let copied = unsafe { entered.driver.cuMemcpyHtoDAsync_v2(to as Address, source, bytes, self.stream) };
-        // Wait for the copy even after an error, which may come from earlier work, because the
-        // driver must not read the slice after this returns.
+        // Wait for the copy even after an error, which may be of earlier work, because the slice
+        // must not be read later.
         entered.check(copied).and(self.synchronize())
     }
 
@@ -156,8 +155,8 @@ impl Queue for CudaQueue {
         let dynamic = kernel.dynamic_bytes();
         if dynamic != 0 {
             // A block gets this much dynamic shared memory only if its kernel's attribute allows
-            // it. The value is the same for every launch of a kernel, so launches by several
-            // threads do not disturb each other.
+            // it. The value is the same for every launch of a kernel, so launches do not disturb
+            // each other.
             let most = self.shared.primary.block_memory;
             let attribute = constant::FUNCTION_MAX_DYNAMIC_SHARED_SIZE_BYTES;
             // SAFETY: the function is loaded.

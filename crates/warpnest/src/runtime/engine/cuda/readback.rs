@@ -1,5 +1,5 @@
 //! The readback buffer: a small block of page-locked memory. A kernel copies a few words to it
-//! faster than a copy by the driver takes.
+//! faster than the driver could.
 //!
 //! A copy by the driver and the wait for it take 9 µs after the last kernel, which is a fifth of
 //! the build of a million pairs. A readback takes 4 µs (docs/runtime.md).

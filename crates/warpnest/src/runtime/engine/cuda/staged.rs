@@ -118,8 +118,7 @@ impl StagedCopies {
         let queue = Queued { primary, stream };
         self.copy(&queue, &self.uploads, from.as_ptr(), from.len(), |workers, unit| {
             let units = Units::new((to..).step_by(unit).zip(from.chunks(unit)));
-            // SAFETY: each chunk of the slice is copied to a range of its length, as the caller
-            // promises.
+            // SAFETY: the caller promises a target as long as the slice.
             units.share(workers, |worker| unsafe { worker.upload(&queue, &units) })
         })
     }
@@ -139,8 +138,7 @@ impl StagedCopies {
         let queue = Queued { primary, stream };
         self.copy(&queue, &self.downloads, to.as_ptr(), to.len(), |workers, unit| {
             let units = Units::new((from..).step_by(unit).zip(to.chunks_mut(unit)));
-            // SAFETY: each chunk of the slice is copied from a range of its length, as the caller
-            // promises.
+            // SAFETY: the caller promises a source as long as the slice.
             units.share(workers, |worker| unsafe { worker.download(&queue, &units) })
         })
     }
@@ -243,8 +241,8 @@ impl Worker {
     /// progress.
     ///
     /// # Safety
-    /// Each address must be the start of as many bytes of the context's memory as its slice has. No
-    /// slice may be longer than a staging buffer. The stream must belong to the context.
+    /// Each address must have as many bytes of the context's memory as its slice. No slice may be
+    /// longer than a staging buffer. The stream must belong to the context.
     unsafe fn upload<'s>(
         &mut self,
         queue: &Queued<'_>,
@@ -255,7 +253,7 @@ impl Worker {
         while let (Some((to, from)), Some((buffer, copied))) = (units.next(), buffers.next()) {
             copied.synchronize()?;
             // SAFETY: the buffer is as large as the slice, as the caller promises, and the driver
-            // has read the buffer's previous contents.
+            // has read its old contents.
             unsafe { buffer.copy_from_nonoverlapping(from.as_ptr(), from.len()) };
             let (to, bytes) = (to as Address, from.len());
             // SAFETY: the target is as large as the slice, as the caller promises. The buffer is

@@ -1,5 +1,5 @@
-//! Conversions of buffers and streams to and from `cudarc`. Events keep the order of work, so
-//! nothing waits for a whole context or on the host.
+//! Conversions of buffers and streams to and from `cudarc`. Events order the work, so nothing waits
+//! for a whole context or on the host.
 
 use super::{Other, foreign, primary};
 use crate::runtime::allocation::{Allocation, Owner};
@@ -20,8 +20,8 @@ const CUDARC: Other = Other { buffer: "what cudarc is to use", theirs: "what cud
 
 /// Conversions between `cudarc`'s streams and this library's streams.
 impl Stream {
-    /// Returns a stream of `cudarc` as a stream of this library. Work from both libraries runs in
-    /// the order in which it was queued. Needs the feature `cudarc`.
+    /// Returns a stream of `cudarc` as a stream of this library. Work runs in the order in which
+    /// both queued it. Needs the feature `cudarc`.
     ///
     /// # Errors
     /// [`Error::WrongDevice`] unless the stream is in the primary context of `device`, which must
@@ -158,8 +158,8 @@ impl<T: Plain + Pod + DeviceRepr> Buffer<T> {
         let buffer = unsafe { Self::from_foreign(device, address as usize, view.len())? };
         theirs.order_after_uses(&buffer)?;
         let answer = work(&buffer);
-        // `cudarc`'s stream waits for every stream that read the buffer. The event that `cudarc`
-        // records when `read` is dropped comes after these waits.
+        // `cudarc`'s stream waits for every stream that read the buffer. The event of `read`'s drop
+        // comes after these waits.
         buffer.hand_back(&theirs)?;
         let _entered = primary.enter()?;
         drop(read);

@@ -48,8 +48,7 @@ impl<T: Plain + Pod + DeviceCopy> Buffer<T> {
     /// primary context of `device`, which must be a CUDA device.
     ///
     /// # Safety
-    /// No copy of the buffer's slice may be used after this call. Copies may exist, because `cust`
-    /// allows slices to be copied.
+    /// No copy of the buffer's slice, which `cust` allows, may be used after this call.
     pub unsafe fn from_cust(device: &Device, buffer: DeviceBuffer<T>) -> Result<Self> {
         check_context(device, &buffer)?;
         if buffer.is_empty() {
@@ -111,7 +110,7 @@ impl<T: Plain + Pod + DeviceCopy> Buffer<T> {
     /// As for [`Buffer::lend`].
     ///
     /// # Safety
-    /// The same as for [`Buffer::lend`], except that `work` may write the memory.
+    /// As for [`Buffer::lend`], except that `work` may write.
     pub unsafe fn lend_mut<R>(
         &mut self,
         stream: &Stream,
@@ -136,7 +135,7 @@ impl<T: Plain + Pod + DeviceCopy> Buffer<T> {
     ///
     /// # Safety
     /// Until this returns, no other code may write or free the memory, through any copy of the
-    /// slice. Copies may exist, because `cust` allows slices to be copied.
+    /// slice (`cust` allows copies).
     pub unsafe fn borrow_cust<R>(
         device: &Device,
         slice: &DeviceSlice<T>,

@@ -14,12 +14,12 @@ use crate::{Buffer, Error, Result, Stream};
 use gpu_kernels::plain::Plain;
 use std::sync::Arc;
 
-/// How errors name the objects of this library and of another library.
+/// The names of both libraries' objects in errors.
 #[derive(Clone, Copy)]
 struct Other {
-    /// The name of this library's buffer or stream, for an error that says it is on another device.
+    /// The name of this library's object, for errors about its device.
     buffer: &'static str,
-    /// The name of the other library's object, for an error that says it is in another context.
+    /// The name of the other library's object, for errors about its context.
     theirs: &'static str,
 }
 
@@ -33,7 +33,7 @@ fn primary(engine: &dyn Engine, other: Other) -> Result<&Arc<Primary>> {
     })
 }
 
-/// Returns the error for memory of the other library that is in another context.
+/// Returns the error for the other library's memory in another context.
 fn foreign(other: Other, device: &str) -> Error {
     Error::WrongDevice { what: other.theirs, found: "another context".to_owned(), expected: device.to_owned() }
 }
