@@ -14,14 +14,14 @@ pub struct Fault<'c> {
     /// The exported name of the driver function that fails. If it is `None`, any function outside
     /// of [`ONLY_BY_NAME`](crate::ONLY_BY_NAME) fails.
     pub call: Option<&'c str>,
-    /// The count of matching calls that succeed before the fault.
+    /// The count of the function's calls that succeed before the fault.
     pub before: u64,
     /// The result code that the failing call returns.
     pub code: u32,
     /// Whether the fault loses the context, so that every later call in the context returns the
     /// same code.
     pub sticky: bool,
-    /// Whether all later matching calls fail, too.
+    /// Whether all later calls of the function fail, too.
     pub lasts: bool,
 }
 
@@ -38,7 +38,7 @@ impl<'c> Fault<'c> {
         Fault { call: Some(call), before: 0, code, sticky: false, lasts: false }
     }
 
-    /// Moves the fault so that `before` matching calls succeed first.
+    /// Moves the fault so that `before` calls of the function succeed first.
     pub fn skipping(self, before: u64) -> Self {
         Fault { before, ..self }
     }
@@ -48,7 +48,7 @@ impl<'c> Fault<'c> {
         Fault { sticky: true, ..self }
     }
 
-    /// Makes all later matching calls fail, too.
+    /// Makes all later calls of the function fail, too.
     pub fn lasting(self) -> Self {
         Fault { lasts: true, ..self }
     }

@@ -12,13 +12,13 @@ use crate::{CAPABILITIES, ONLY_BY_NAME};
 pub(crate) struct Planted {
     /// The function that fails, or `None` for any function.
     pub call: Option<String>,
-    /// The count of matching calls that still succeed before the fault.
+    /// The count of the function's calls that still succeed before the fault.
     pub before: u64,
     /// The result code that the failing call returns.
     pub code: u32,
     /// Whether the fault loses the context.
     pub sticky: bool,
-    /// Whether all later matching calls fail, too.
+    /// Whether all later calls of the function fail, too.
     pub lasts: bool,
 }
 

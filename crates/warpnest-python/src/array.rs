@@ -18,7 +18,7 @@ use warpnest::low_level::advise_huge_pages;
 use warpnest::types::Plain;
 use warpnest::{Buffer, Device, Stream};
 
-/// CUDA's handle of the default stream, for which other places use null.
+/// CUDA's handle of the default stream, for which other code uses null.
 const LEGACY_STREAM: usize = 1;
 /// CUDA's handle of each thread's own default stream.
 const STREAM_OF_THREAD: usize = 2;

@@ -171,8 +171,8 @@ impl Call {
         Ok(Lent { buffer: Some(buffer), stream: &self.stream, is_foreign: false })
     }
 
-    /// Returns a new array of the caller for writing. It is the caller's memory as in
-    /// [`Call::read`], or [`Lent::finish`] copies it there.
+    /// Returns a new array of the caller for writing: the caller's memory as in [`Call::read`], or
+    /// else a buffer that [`Lent::finish`] copies there.
     pub fn write<T: Plain>(&self, column: Column) -> Result<Lent<'_, T>> {
         if self.is_shared(column) {
             return self.read(column);

@@ -26,7 +26,7 @@ use std::ops::{Bound, Deref, DerefMut, Range, RangeBounds};
 /// ```
 pub type BufferSlice<T> = Buffer<T, [()]>;
 
-/// All functions that only read a buffer.
+/// Access to all functions that only read a buffer.
 impl<T> Deref for BufferSlice<T> {
     type Target = Buffer<T>;
     fn deref(&self) -> &Buffer<T> {

@@ -1,5 +1,4 @@
-//! The memory of engines on host memory. It starts as zeros, at addresses that are multiples of 256
-//! bytes.
+//! The allocator of engines on host memory. Allocations are zeroed, at multiples of 256 bytes.
 
 use memmap2::{MmapMut, MmapOptions};
 use std::alloc::Layout;

@@ -48,7 +48,7 @@ impl<T: Plain + Pod + DeviceCopy> Buffer<T> {
     /// primary context of `device`, which must be a CUDA device.
     ///
     /// # Safety
-    /// No copy of the buffer's slice, which `cust` allows, may be used after this call.
+    /// No copy of the buffer's slice may be used after this call, although `cust` allows copies.
     pub unsafe fn from_cust(device: &Device, buffer: DeviceBuffer<T>) -> Result<Self> {
         check_context(device, &buffer)?;
         if buffer.is_empty() {
@@ -134,8 +134,8 @@ impl<T: Plain + Pod + DeviceCopy> Buffer<T> {
     /// multiple of 16 bytes, because the kernels read 16 bytes at once.
     ///
     /// # Safety
-    /// Until this returns, no other code may write or free the memory, through any copy of the
-    /// slice (`cust` allows copies).
+    /// Until this returns, no other code may write or free the memory, even through a copy of the
+    /// slice, which `cust` allows.
     pub unsafe fn borrow_cust<R>(
         device: &Device,
         slice: &DeviceSlice<T>,
