@@ -137,8 +137,8 @@ pub fn is_planted(error: &Error) -> bool {
 
 /// The size in bytes of the guard after each allocation, which nothing may write.
 const GUARD: usize = 1 << 16;
-/// The original contents of a guard. They are compared in one piece because tests free memory a
-/// million times.
+/// The original contents of a guard. One comparison checks all of them, because tests free memory
+/// a million times.
 static WHOLE: [u8; GUARD] = [0xa5; GUARD];
 
 /// The CPU engine with planted faults. New memory is not zeroed, and each allocation is followed by

@@ -81,7 +81,7 @@ fn an_insertion_into_an_extendible_map_that_fails_loses_nothing_or_says_that_the
         map
     };
     let insert = |map: &mut ExtendibleMap<u32, u32>| map.insert_many(&keys[60..], &values[60..]);
-    // The interpreter takes long for the first kernels, and the last kernels change the table. So
+    // The first kernels are slow in the interpreter, and the last kernels change the table. So
     // fewer of the first calls are tried.
     let mut map = fresh();
     let start = session.driver.working_calls();
