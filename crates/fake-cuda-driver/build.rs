@@ -1,5 +1,5 @@
-//! Names the library as NVIDIA's is named: who asks the loader for that name, once it is open, gets
-//! it.
+//! Gives the library the name of NVIDIA's driver library, by which the dynamic loader finds it once
+//! it is open.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -1,4 +1,4 @@
-//! The program as cargo starts it.
+//! Tests of the program, started as cargo starts it.
 
 use std::fs;
 use std::process::{Command, Output};

@@ -1,6 +1,6 @@
-//! What the driver's functions answer.
+//! The result codes of the driver's functions.
 
-/// The answers that are named here, as `cuda.h` numbers them.
+/// The result codes that this crate uses, with their values in `cuda.h`.
 pub(crate) mod code {
     pub const INVALID_VALUE: u32 = 1;
     pub const OUT_OF_MEMORY: u32 = 2;
@@ -14,5 +14,5 @@ pub(crate) mod code {
     pub const ILLEGAL_ADDRESS: u32 = 700;
 }
 
-/// The result of a function of the driver; an error is the number that it answers.
+/// The result of a function of the driver. The error is the result code that the function returns.
 pub(crate) type Answer<T = ()> = Result<T, u32>;

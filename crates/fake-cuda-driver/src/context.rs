@@ -1,4 +1,4 @@
-//! A context: its memory, modules, streams and events.
+//! A context, which has memory, modules, streams and events.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +11,16 @@ use crate::{CAPABILITIES, TOTAL_MEMORY};
 /// The alignment of every allocation.
 const ALIGNMENT: usize = 256;
 
-/// An allocation of the device, or of page-locked memory.
+/// An allocation of device memory, or of page-locked memory.
 pub(crate) struct Allocation {
-    /// The memory, with spare bytes, so that the address can be rounded up.
+    /// The memory, with extra bytes, so that the address can be rounded up.
     words: Vec<u128>,
     bytes: usize,
 }
 
 impl Allocation {
     fn new(bytes: usize, number: usize) -> Self {
-        // Not zeros: memory that was not written holds anything.
+        // The words are not zeros, because unwritten memory has unspecified contents.
         let pattern = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c834u128.wrapping_mul(2 * number as u128 + 1);
         Self { words: vec![pattern; (bytes + ALIGNMENT).div_ceil(16)], bytes }
     }
@@ -33,21 +33,21 @@ impl Allocation {
 pub(crate) struct Context {
     pub handle: usize,
     pub device: usize,
-    /// The answer to every call, if it is not 0.
+    /// The code that every call returns, if it is not 0.
     pub lost: u32,
     pub memory: BTreeMap<usize, Allocation>,
     pub pinned: BTreeMap<usize, Allocation>,
     pub modules: BTreeMap<usize, Module>,
     /// The module and the name of each function.
     pub functions: BTreeMap<usize, (usize, String)>,
-    /// The dynamic shared memory that launches of a function may ask for, if it was set.
+    /// The most dynamic shared memory that launches of a function may request, if it was set.
     pub dynamic_shared: BTreeMap<usize, u32>,
     pub streams: BTreeMap<usize, Stream>,
     pub events: BTreeMap<usize, Event>,
     pub regions: Regions,
     launches: u64,
     allocations: usize,
-    /// The faults of kernels.
+    /// The faults of kernels in this context.
     pub faults: Vec<Fault>,
 }
 
@@ -62,7 +62,7 @@ impl Context {
             modules: BTreeMap::new(),
             functions: BTreeMap::new(),
             dynamic_shared: BTreeMap::new(),
-            // The default stream.
+            // Handle 0 is the default stream.
             streams: BTreeMap::from([(0, Stream::default())]),
             events: BTreeMap::new(),
             regions: Regions::new(),
@@ -72,12 +72,12 @@ impl Context {
         }
     }
 
-    /// Returns an event that was not destroyed.
+    /// Returns an event, unless it was destroyed.
     pub fn event(&mut self, handle: usize) -> Option<&mut Event> {
         self.events.get_mut(&handle).filter(|event| !event.destroyed)
     }
 
-    /// Returns the bytes that can be allocated.
+    /// Returns the bytes that can still be allocated.
     pub fn free(&self) -> usize {
         TOTAL_MEMORY.saturating_sub(self.memory.values().map(|allocation| allocation.bytes).sum())
     }
@@ -92,8 +92,8 @@ impl Context {
         self.allocations += 1;
         let allocation = Allocation::new(bytes, self.allocations);
         let address = allocation.address();
-        // SAFETY: the words are initialised, and stay where they are until `release` takes the
-        // region away. The driver's lock keeps others from them while a kernel runs.
+        // SAFETY: the words are initialised, and do not move until `release` removes the region.
+        // The driver's lock prevents other accesses while a kernel runs.
         unsafe { self.regions.insert(address, bytes) };
         let allocations = if pinned { &mut self.pinned } else { &mut self.memory };
         allocations.insert(address, allocation);
@@ -106,17 +106,17 @@ impl Context {
         allocations.remove(&address).map(drop).ok_or(code::INVALID_VALUE)
     }
 
-    /// Returns whether these bytes lie in one allocation of the device.
+    /// Returns whether this range of bytes lies in one allocation of device memory.
     pub fn holds(&self, address: usize, bytes: usize) -> bool {
         are_in(&self.memory, address, bytes)
     }
 
-    /// Returns whether these bytes lie in one allocation of page-locked memory.
+    /// Returns whether this range of bytes lies in one allocation of page-locked memory.
     pub fn locks(&self, address: usize, bytes: usize) -> bool {
         are_in(&self.pinned, address, bytes)
     }
 
-    /// Compiles PTX, as far as the interpreter does that; an error is the number to answer, and the
+    /// Compiles PTX, as far as the interpreter does. The error has the result code and the
     /// compiler's log.
     pub fn load(&mut self, handle: usize, ptx: &str) -> Result<(), (u32, String)> {
         let module = Module::parse(ptx).map_err(|error| (code::INVALID_PTX, error.to_string()))?;
@@ -131,7 +131,7 @@ impl Context {
         for entry in &module.entries {
             let zeros: Vec<Vec<u8>> = entry.params.iter().map(|param| vec![0; param.size]).collect();
             let zeros: Vec<&[u8]> = zeros.iter().map(Vec::as_slice).collect();
-            // No blocks: it is decoded, and nothing runs.
+            // With no blocks, the kernel is decoded but does not run.
             let decoded = module.launch(&entry.name, 0, 1, &zeros, &Regions::new(), Schedule::default());
             decoded.map_err(|fault| (code::INVALID_PTX, fault.to_string()))?;
         }
@@ -139,7 +139,7 @@ impl Context {
         Ok(())
     }
 
-    /// Runs a kernel to its end.
+    /// Runs a kernel until it ends.
     pub fn run(&mut self, function: usize, [blocks, threads, shared]: [u32; 3], arguments: &[Vec<u8>]) -> Answer {
         let (module, name) = self.functions.get(&function).ok_or(code::INVALID_HANDLE)?;
         let module = self.modules.get(module).ok_or(code::INVALID_HANDLE)?;
@@ -155,7 +155,7 @@ impl Context {
     }
 }
 
-/// Returns whether these bytes lie in one of the allocations.
+/// Returns whether this range of bytes lies in one of the allocations.
 fn are_in(allocations: &BTreeMap<usize, Allocation>, address: usize, bytes: usize) -> bool {
     allocations.range(..=address).next_back().is_some_and(|(start, allocation)| {
         address.checked_add(bytes).is_some_and(|end| end <= start + allocation.bytes)

@@ -1,5 +1,5 @@
-//! The controls for tests: functions that the driver exports beside its own, and the handle that
-//! calls them.
+//! The controls for tests: functions that the driver exports besides NVIDIA's functions, and a
+//! handle that calls them.
 
 use std::ffi::{CStr, CString, c_char};
 use std::path::PathBuf;
@@ -11,33 +11,34 @@ use crate::state::{Planted, State, current, set_current, state};
 /// A fault that a test plants.
 #[derive(Clone, Copy, Debug)]
 pub struct Fault<'c> {
-    /// The function of the driver that fails, by its exported name. If it is `None`, any but
-    /// [`ONLY_BY_NAME`](crate::ONLY_BY_NAME) fails.
+    /// The exported name of the driver function that fails. If it is `None`, any function outside
+    /// of [`ONLY_BY_NAME`](crate::ONLY_BY_NAME) fails.
     pub call: Option<&'c str>,
-    /// The number of its calls before the one that fails.
+    /// The count of the function's calls that succeed before the fault.
     pub before: u64,
-    /// The number that the call answers.
+    /// The result code that the failing call returns.
     pub code: u32,
-    /// Whether the fault loses the context, so that every later call in it answers the same.
+    /// Whether the fault loses the context, so that every later call in the context returns the
+    /// same code.
     pub sticky: bool,
-    /// Whether all later calls of the function fail as well.
+    /// Whether all later calls of the function fail, too.
     pub lasts: bool,
 }
 
 impl Fault<'static> {
-    /// Returns a fault in the call that comes after so many others.
+    /// Returns a fault that lets `before` calls succeed and makes the next call fail.
     pub fn after(before: u64, code: u32) -> Self {
         Fault { call: None, before, code, sticky: false, lasts: false }
     }
 }
 
 impl<'c> Fault<'c> {
-    /// Returns a fault in the next call of a function.
+    /// Returns a fault that makes the next call of a function fail.
     pub fn next(call: &'c str, code: u32) -> Self {
         Fault { call: Some(call), before: 0, code, sticky: false, lasts: false }
     }
 
-    /// Moves the fault from the next call to the one that comes after so many more.
+    /// Moves the fault so that `before` calls of the function succeed first.
     pub fn skipping(self, before: u64) -> Self {
         Fault { before, ..self }
     }
@@ -47,51 +48,52 @@ impl<'c> Fault<'c> {
         Fault { sticky: true, ..self }
     }
 
-    /// Makes all later calls fail as well.
+    /// Makes all later calls of the function fail, too.
     pub fn lasting(self) -> Self {
         Fault { lasts: true, ..self }
     }
 }
 
-/// The resources that a device holds.
+/// The counts of resources that a device holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Held {
-    /// The number of times that its primary context is retained.
+    /// The count of times that the primary context is retained.
     pub retained: usize,
-    /// The allocations, page-locked ones included.
+    /// The count of allocations, including page-locked ones.
     pub allocations: usize,
-    /// The modules.
+    /// The count of modules.
     pub modules: usize,
-    /// The streams, without the default one.
+    /// The count of streams, without the default stream.
     pub streams: usize,
-    /// The events.
+    /// The count of events.
     pub events: usize,
 }
 
-/// The driver, open in this process.
+/// The fake driver, open in this process.
 #[derive(Debug)]
 pub struct FakeDriver {
     library: Library,
 }
 
 impl FakeDriver {
-    /// Opens the driver. From here on the loader finds it under the name of NVIDIA's.
+    /// Opens the driver. From now on, the dynamic loader finds it under the name of NVIDIA's
+    /// driver.
     ///
     /// # Panics
-    /// If the library is not where cargo puts it, beside the test that runs.
+    /// Panics if the library is not beside the running test, where cargo puts it.
     pub fn open() -> Self {
         let test = std::env::current_exe().expect("the test is a file");
         let beside = |folder: &std::path::Path| -> PathBuf { folder.join("libfake_cuda_driver.so") };
         let found = test.ancestors().skip(1).take(2).map(beside).find(|path| path.is_file());
         let path = found.expect("cargo built the driver beside the test");
-        // SAFETY: loading it runs nothing.
+        // SAFETY: loading the library runs no code.
         let library = unsafe { Library::new(path) }.expect("the driver can be loaded");
         Self { library }
     }
 
     fn function<F: Copy>(&self, name: &str) -> F {
-        // SAFETY: each use below names the type that this file declares for it.
+        // SAFETY: each caller below names the type that this file declares for the function.
         unsafe { *self.library.get(name).expect("the driver exports it") }
     }
 
@@ -104,19 +106,19 @@ impl FakeDriver {
         unsafe { plant(name, fault.before, fault.code, fault.sticky, fault.lasts) };
     }
 
-    /// Removes the faults that have not come; `true` if there were any.
+    /// Removes the faults that have not occurred. Returns whether there were any.
     pub fn clear(&self) -> bool {
         let clear: extern "C" fn() -> bool = self.function("fake_clear");
         clear()
     }
 
-    /// Puts work off until it is waited for, or does it at once.
+    /// Chooses whether queued work is deferred until a call waits for it, or is done at once.
     pub fn defer(&self, deferred: bool) {
         let defer: extern "C" fn(bool) = self.function("fake_defer");
         defer(deferred);
     }
 
-    /// Returns the number of calls of a function.
+    /// Returns the count of calls of a function.
     pub fn calls(&self, call: &str) -> u64 {
         let name = CString::new(call).expect("no zero byte");
         let calls: unsafe extern "C" fn(*const c_char) -> u64 = self.function("fake_calls");
@@ -124,19 +126,19 @@ impl FakeDriver {
         unsafe { calls(name.as_ptr()) }
     }
 
-    /// Returns the number of all calls.
+    /// Returns the count of all calls.
     pub fn all_calls(&self) -> u64 {
         let calls: unsafe extern "C" fn(*const c_char) -> u64 = self.function("fake_calls");
-        // SAFETY: no name stands for all.
+        // SAFETY: null is allowed, and stands for all functions.
         unsafe { calls(std::ptr::null()) }
     }
 
-    /// Returns the number of calls in which a fault of no name can be.
+    /// Returns the count of calls in which a fault without a name can occur.
     pub fn working_calls(&self) -> u64 {
         self.all_calls() - crate::ONLY_BY_NAME.iter().map(|call| self.calls(call)).sum::<u64>()
     }
 
-    /// Returns the violations of the driver's rules, which are then forgotten.
+    /// Returns the violations of the driver's rules, and removes them.
     pub fn violations(&self) -> Vec<String> {
         let next: extern "C" fn(*mut u8, usize) -> usize = self.function("fake_violation");
         let mut text = [0; 512];
@@ -147,7 +149,7 @@ impl FakeDriver {
         .collect()
     }
 
-    /// Returns the resources that a device holds.
+    /// Returns the counts of resources that a device holds.
     pub fn held(&self, device: usize) -> Held {
         let held: extern "C" fn(usize) -> Held = self.function("fake_held");
         held(device)
@@ -159,7 +161,8 @@ impl FakeDriver {
         current()
     }
 
-    /// Makes a context current on this thread, which need not be one of this driver's; 0 for none.
+    /// Makes a context current on this thread, or none if `context` is 0. It need not be a context
+    /// of this driver.
     pub fn set_current(&self, context: usize) {
         let set_current: extern "C" fn(usize) = self.function("fake_set_current");
         set_current(context);
@@ -198,7 +201,7 @@ unsafe extern "C" fn fake_calls(call: *const c_char) -> u64 {
 extern "C" fn fake_violation(text: *mut u8, capacity: usize) -> usize {
     let Some(violation) = state().violations.pop() else { return 0 };
     let length = violation.len().min(capacity);
-    // SAFETY: the caller's buffer has that many bytes.
+    // SAFETY: the caller's buffer has `capacity` bytes.
     unsafe { text.copy_from_nonoverlapping(violation.as_ptr(), length) };
     length
 }

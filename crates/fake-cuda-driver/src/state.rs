@@ -1,5 +1,4 @@
-//! The state of the driver: its devices, the calls that were made, and the faults that wait for
-//! one.
+//! The state of the driver: its devices, the counts of calls, and the faults that are planted.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -9,17 +8,17 @@ use crate::answer::{Answer, code};
 use crate::context::Context;
 use crate::{CAPABILITIES, ONLY_BY_NAME};
 
-/// A fault that waits for its call.
+/// A planted fault that has not occurred yet.
 pub(crate) struct Planted {
-    /// The function; any if it is `None`.
+    /// The function that fails, or `None` for any function.
     pub call: Option<String>,
-    /// The number of its calls before the one that fails.
+    /// The count of the function's calls that still succeed before the fault.
     pub before: u64,
-    /// The number that the call answers then.
+    /// The result code that the failing call returns.
     pub code: u32,
-    /// Whether the context is lost.
+    /// Whether the fault loses the context.
     pub sticky: bool,
-    /// Whether all later calls fail as well.
+    /// Whether all later calls of the function fail, too.
     pub lasts: bool,
 }
 
@@ -36,13 +35,13 @@ pub(crate) struct State {
     pub calls: BTreeMap<&'static str, u64>,
     pub planted: Vec<Planted>,
     pub violations: Vec<String>,
-    /// Whether work is put off until somebody waits for it.
+    /// Whether work is deferred until a call waits for it.
     pub deferred: bool,
     handles: usize,
 }
 
 thread_local! {
-    /// The contexts of this thread, the current one last.
+    /// This thread's stack of contexts, with the current context last.
     static STACK: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -51,7 +50,8 @@ pub(crate) fn current() -> usize {
     STACK.with_borrow(|stack| stack.last().copied().unwrap_or(0))
 }
 
-/// Sets the current context like `cuCtxSetCurrent`: replaces the top of the stack; 0 removes it.
+/// Sets the current context like `cuCtxSetCurrent`: replaces the top of the stack, or removes it if
+/// `context` is 0.
 pub(crate) fn set_current(context: usize) {
     STACK.with_borrow_mut(|stack| {
         stack.pop();
@@ -67,7 +67,7 @@ pub(crate) fn state() -> MutexGuard<'static, State> {
 }
 
 impl State {
-    /// Returns a handle that nothing else has.
+    /// Returns a new handle, which differs from all earlier handles.
     pub fn handle(&mut self) -> usize {
         self.handles += 1;
         0x10_0000 * self.handles
@@ -79,13 +79,13 @@ impl State {
         Err(code)
     }
 
-    /// Counts a call; an error if a fault was planted for it.
+    /// Counts a call, and fails if a fault was planted for it.
     pub fn count(&mut self, call: &'static str) -> Answer {
         *self.calls.entry(call).or_default() += 1;
         self.faults(call)
     }
 
-    /// Returns the fault that was planted for this call, if any.
+    /// Fails with the code of a fault that was planted for this call.
     pub fn faults(&mut self, call: &str) -> Answer {
         let any = !ONLY_BY_NAME.contains(&call);
         let meant = |fault: &Planted| fault.call.as_deref().map_or(any, |name| name == call);
@@ -114,7 +114,7 @@ impl State {
         contexts.into_iter().find(|context| context.handle == handle).ok_or(code::INVALID_CONTEXT)
     }
 
-    /// Returns the context that is current on this thread, which must not be lost.
+    /// Returns the context that is current on this thread, and fails if it is lost.
     pub fn working(&mut self, call: &str) -> Answer<&mut Context> {
         if self.context().is_err() {
             return self.violation(call, "no context of this driver is current", code::INVALID_CONTEXT);

@@ -1,10 +1,10 @@
-//! Streams and events: work in order, done at once or put off until it is waited for.
+//! Streams and events. Work is done in order, either at once or when a call waits for it.
 
 use std::collections::VecDeque;
 
-/// One item of a stream's work.
+/// One operation on a stream.
 pub(crate) enum Work {
-    /// Writes bytes of the host's ordinary memory.
+    /// A copy from the host's ordinary memory, whose bytes have been read already.
     Upload {
         from: Vec<u8>,
         to: usize,
@@ -27,7 +27,7 @@ pub(crate) enum Work {
         shared: u32,
         arguments: Vec<Vec<u8>>,
     },
-    /// Record number `record` of the event.
+    /// The end of the event's record with the index `record`, counted from 1.
     Record {
         event: usize,
         record: u64,
@@ -43,18 +43,19 @@ pub(crate) struct Stream {
     pub work: VecDeque<Work>,
 }
 
-/// An event: the stream of each of its records, and which of these records was reached last.
+/// An event, with the stream of each of its records and the index of the last record that was
+/// reached.
 #[derive(Default)]
 pub(crate) struct Event {
     pub streams: Vec<usize>,
     pub reached: u64,
     pub timed: bool,
-    /// Whether nobody may name it any more; streams may still have to reach it.
+    /// Whether calls may no longer use the event. Streams may still have to reach it.
     pub destroyed: bool,
 }
 
 impl Event {
-    /// Returns the number of records.
+    /// Returns the count of records of the event.
     pub fn recorded(&self) -> u64 {
         self.streams.len() as u64
     }

@@ -1,4 +1,4 @@
-//! Doing the work of streams.
+//! Execution of the work on streams.
 
 use crate::IN_KERNEL;
 use crate::answer::{Answer, code};
@@ -16,7 +16,7 @@ impl State {
         if deferred { Ok(()) } else { self.finish(stream) }
     }
 
-    /// Does all of a stream's work.
+    /// Does all the work of a stream.
     pub fn finish(&mut self, stream: usize) -> Answer {
         while let Some(work) = self.context()?.streams.get_mut(&stream).and_then(|stream| stream.work.pop_front()) {
             self.step(work)?;
@@ -24,11 +24,11 @@ impl State {
         Ok(())
     }
 
-    /// Works until an event's record is reached.
+    /// Does the work of streams until they reach a record of an event.
     pub fn reach(&mut self, event: usize, record: u64) -> Answer {
         loop {
             let context = self.context()?;
-            // An event that was destroyed stays until it is reached.
+            // An event is removed only after it was reached.
             let Some(found) = context.events.get(&event) else { return Ok(()) };
             if found.reached >= record {
                 return Ok(());
@@ -41,7 +41,7 @@ impl State {
         }
     }
 
-    /// Does one item of work. If that fails, the context is lost.
+    /// Does one operation. If the operation fails, the context is lost.
     fn step(&mut self, work: Work) -> Answer {
         let done = match work {
             Work::Launch { .. } => self.faults(IN_KERNEL).and_then(|()| self.perform(work)),
@@ -65,10 +65,10 @@ impl State {
                 unsafe { pointer(to).copy_from_nonoverlapping(from.as_ptr(), from.len()) };
             }
             Work::Copy { from, to, bytes } => {
-                // Either may be page-locked memory, which must not have been freed meanwhile.
+                // Each range may be page-locked memory, which must not have been freed meanwhile.
                 let is_there = |address| context.holds(address, bytes) || context.locks(address, bytes);
                 inside(is_there(from) && is_there(to))?;
-                // SAFETY: allocations have these bytes.
+                // SAFETY: allocations contain both ranges.
                 unsafe { pointer(to).copy_from(pointer(from), bytes) };
             }
             Work::Fill { at, byte, bytes } => {

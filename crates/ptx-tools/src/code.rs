@@ -1,8 +1,8 @@
 //! Decoded code: instructions of a fixed shape, whose operands are all slots of a thread's register
 //! file.
 //!
-//! Constants live in slots too ([`Code::constants`]). So the hot loop never asks whether an operand
-//! is a register or a constant.
+//! Constants are kept in slots too ([`Code::constants`]). So the hot loop never has to check
+//! whether an operand is a register or a constant.
 
 mod kind;
 mod op;
@@ -16,7 +16,7 @@ pub(crate) use op::{AtomicOp, BarrierOp, Comparison, FloatOp, Join, Op, Rounding
 /// An index into a thread's register file.
 pub(crate) type Slot = u32;
 
-/// The slot that always holds 1: the guard of instructions without one.
+/// The slot that always holds 1. It is the guard of instructions without a guard.
 pub(crate) const TRUE: Slot = 0;
 /// The slot for unwanted results (`_`).
 pub(crate) const SINK: Slot = 1;
@@ -25,13 +25,13 @@ pub(crate) const CARRY: Slot = 2;
 /// The slot that always holds 0.
 pub(crate) const ZERO: Slot = 3;
 
-/// An instruction; [`Op`] tells what the fields mean.
+/// A decoded instruction. [`Op`] says what its fields mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Instruction {
     pub op: Op,
     pub kind: Kind,
     pub to: Kind,
-    /// The value of the guard with which the instruction is skipped.
+    /// The value of the guard for which the instruction is skipped.
     pub skip_if: bool,
     pub guard: Slot,
     pub d: Slot,
@@ -60,7 +60,7 @@ impl Default for Instruction {
     }
 }
 
-/// Values that differ between threads but never change within one.
+/// Values that differ between threads but do not change during a thread's run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Special {
     Thread,
@@ -78,36 +78,36 @@ pub(crate) enum Special {
     DynamicShared,
 }
 
-/// The code of one entry.
+/// The decoded code of one entry point.
 #[derive(Debug, Default)]
 pub(crate) struct Code {
     pub instructions: Vec<Instruction>,
-    /// A flag for each instruction: whether a launch has executed it.
+    /// One flag per instruction, which says whether a launch has executed it.
     pub reached: Vec<AtomicBool>,
-    /// The statement that each instruction came from.
+    /// The index of each instruction's statement.
     pub statement_of: Vec<u32>,
     /// The line and text of each statement.
     pub statements: Vec<(u32, String)>,
-    /// The number of slots of a thread. No instruction names a slot beyond them.
+    /// The count of slots of a thread. Every slot that an instruction names is below this count.
     pub registers: u32,
     /// The slots that always hold the same value.
     pub constants: Vec<(Slot, u64)>,
-    /// The slots that may be read before they are written: they hold 0 at the start of a thread.
+    /// The slots that may be read before they are written. They hold 0 at the start of a thread.
     pub zeroed: Vec<Slot>,
-    /// The slots to be filled at the start of a thread.
+    /// The slots that are filled at the start of a thread.
     pub specials: Vec<(Slot, Special)>,
-    /// The slot lists of vector operands, and targets of branch tables.
+    /// The slot lists of vector operands, and the targets of branch tables.
     pub lists: Vec<u32>,
     /// The start and end of each static shared array, as addresses.
     pub shared: Vec<(u64, u64)>,
-    /// Whether the entry names dynamic shared memory.
+    /// Whether the entry point uses dynamic shared memory.
     pub has_dynamic: bool,
     /// The bytes of local memory that a thread needs.
     pub local_bytes: u64,
 }
 
 impl Code {
-    /// Returns whether the instructions and all that they refer to are the same.
+    /// Returns whether the instructions and all data that they refer to are equal.
     pub fn is_same(&self, other: &Code) -> bool {
         self.instructions == other.instructions
             && self.registers == other.registers
@@ -120,8 +120,8 @@ impl Code {
             && self.local_bytes == other.local_bytes
     }
 
-    /// Returns the statements that can be executed, by their numbers, with whether a launch has
-    /// done so.
+    /// Returns the indices of the statements that have instructions, each with whether a launch has
+    /// executed it.
     pub fn executed(&self) -> BTreeMap<u32, bool> {
         let mut executed = BTreeMap::new();
         for (place, reached) in self.statement_of.iter().zip(&self.reached) {

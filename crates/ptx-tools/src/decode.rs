@@ -1,4 +1,4 @@
-//! Turns the statements of an entry into [`Code`].
+//! The decoder of an entry point's statements to [`Code`].
 
 mod allocate;
 mod control;
@@ -20,7 +20,7 @@ use names::{Name, Scopes, Slots, number};
 pub(crate) use syntax::variable;
 use syntax::{Reason, split};
 
-/// A statement that the interpreter does not know.
+/// A statement that the decoder does not know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Unknown {
     pub line: u32,
@@ -28,18 +28,18 @@ pub(crate) struct Unknown {
     pub reason: String,
 }
 
-/// Names from outside of the entry: its parameters (by offset) and the module's variables (by
-/// address).
+/// The names from outside of the entry point: its parameters (by offset) and the module's variables
+/// (by address).
 pub(crate) struct Outer<'a> {
     pub params: HashMap<&'a str, u64>,
     pub globals: &'a HashMap<String, u64>,
-    /// The shared arrays of the module: name, bytes and alignment. A size of 0 means the dynamic
-    /// one.
+    /// The shared arrays of the module: name, bytes and alignment. A size of 0 marks the dynamic
+    /// array.
     pub shared: &'a [(String, u64, u64)],
 }
 
-/// A branch whose target is not known yet: the list entry or instruction to be patched, the scope
-/// and the label.
+/// A branch whose target is not known yet. `at` is the list item or instruction to patch, and
+/// `label` is looked up in `scope`.
 struct Fixup<'a> {
     at: Patch,
     scope: usize,
@@ -57,17 +57,17 @@ pub(crate) struct Decoder<'a> {
     slots: Slots,
     scopes: Scopes,
     labels: HashMap<(usize, &'a str), u32>,
-    /// The branch tables: start and length in the lists.
+    /// The start and length of each branch table in the lists.
     tables: HashMap<&'a str, (u32, u32)>,
     fixups: Vec<Fixup<'a>>,
     last_label: &'a str,
     outer: &'a Outer<'a>,
-    /// The guard of the statement being decoded, and the value that skips it.
+    /// The guard of the current statement, and the value for which the statement is skipped.
     guard: (Slot, bool),
     shared_end: u64,
 }
 
-/// Decodes the body of an entry.
+/// Decodes the body of an entry point.
 pub(crate) fn decode<'a>(items: &[BodyItem<'a, 'a>], outer: &'a Outer<'a>) -> Result<Code, Unknown> {
     let mut d = Decoder {
         code: Code::default(),
@@ -100,7 +100,7 @@ pub(crate) fn decode<'a>(items: &[BodyItem<'a, 'a>], outer: &'a Outer<'a>) -> Re
 }
 
 impl<'a> Decoder<'a> {
-    /// Gives addresses to the module's shared arrays that the entry names.
+    /// Assigns addresses to the module's shared arrays that the entry point uses.
     fn module_shared(&mut self, items: &[BodyItem]) {
         let mut dynamic = Vec::new();
         let names = |name: &str| {
@@ -170,7 +170,7 @@ impl<'a> Decoder<'a> {
         if known { Ok(()) } else { Err("opcode".into()) }
     }
 
-    /// Appends an instruction under the statement's guard.
+    /// Appends an instruction with the guard of the current statement.
     fn push(&mut self, instruction: Instruction) {
         let (guard, skip_if) = self.guard;
         self.code.instructions.push(Instruction { guard, skip_if, ..instruction });
@@ -219,7 +219,7 @@ impl<'a> Decoder<'a> {
             let (line, instruction) = self.code.statements[0].clone();
             return Err(Unknown { line, instruction, reason: "more shared memory than any GPU has".into() });
         }
-        // A body may end without `ret`.
+        // A body may end without `ret`, so an exit is appended.
         self.guard = (crate::code::TRUE, false);
         self.push(Instruction { op: Op::Exit, ..Instruction::default() });
         if self.code.statements.is_empty() {

@@ -5,15 +5,15 @@ use std::fmt;
 /// A memory space of PTX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Space {
-    /// Memory of the device, here of the host: real addresses.
+    /// Global memory. In the interpreter it is host memory, at its real addresses.
     Global,
-    /// Memory of a block.
+    /// Shared memory of a block.
     Shared,
     /// A kernel's parameters.
     Param,
-    /// Memory of a thread.
+    /// Local memory of a thread.
     Local,
-    /// Any of these spaces, told apart by the address.
+    /// Any of the other spaces, distinguished by the address.
     Generic,
 }
 
@@ -32,15 +32,15 @@ impl fmt::Display for Space {
 /// The location of a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
-    /// The kernel.
+    /// The kernel's name.
     pub entry: String,
-    /// The block of the grid.
+    /// The index of the block in the grid.
     pub block: u32,
-    /// The thread of the block.
+    /// The index of the thread in the block.
     pub thread: u32,
     /// The line in the PTX, counted from 1.
     pub line: u32,
-    /// The statement there.
+    /// The statement at the fault.
     pub instruction: String,
 }
 
@@ -51,56 +51,57 @@ impl fmt::Display for Location {
     }
 }
 
-/// The reason why a launch ended early. Memory then holds what the threads had written so far.
+/// The reason why a launch ended early. Memory then contains what the threads have written until
+/// the fault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// The module has no such entry.
+    /// The module has no entry point of this name.
     #[error("no entry `{entry}` in the module")]
     MissingEntry {
-        /// The name asked for.
+        /// The name that the launch requested.
         entry: String,
     },
-    /// More or fewer arguments than parameters.
+    /// The count of arguments differs from the count of parameters.
     #[error("{entry} takes {expected} arguments, {given} were given")]
     ArgumentCount {
-        /// The kernel.
+        /// The kernel's name.
         entry: String,
-        /// The number of its parameters.
+        /// The count of the kernel's parameters.
         expected: usize,
-        /// The number of arguments given.
+        /// The count of the launch's arguments.
         given: usize,
     },
     /// An argument is larger or smaller than its parameter.
     #[error("{entry}: argument {index} has {given} bytes, the parameter {expected}")]
     ArgumentSize {
-        /// The kernel.
+        /// The kernel's name.
         entry: String,
         /// The index of the argument, from 0.
         index: usize,
-        /// The parameter's bytes.
+        /// The parameter's size in bytes.
         expected: usize,
-        /// The argument's bytes.
+        /// The argument's size in bytes.
         given: usize,
     },
-    /// A launch with no threads, or more than 1024 in a block.
+    /// A block has no threads, or more threads than the kernel allows (at most 1024).
     #[error("{entry}: blocks of {threads} threads cannot be launched")]
     BlockSize {
-        /// The kernel.
+        /// The kernel's name.
         entry: String,
-        /// The threads of a block.
+        /// The count of threads of a block.
         threads: u32,
     },
-    /// The entry holds something that the interpreter does not know. Launches report it, wherever
-    /// in the entry it is.
+    /// The entry point has an instruction that the interpreter does not know. Every launch reports
+    /// it, even if it would not be executed.
     #[error("{entry}, line {line}: unknown instruction ({reason}): {instruction}")]
     UnknownInstruction {
-        /// The kernel.
+        /// The kernel's name.
         entry: String,
         /// The line in the PTX, counted from 1.
         line: u32,
-        /// The statement there.
+        /// The statement that is not known.
         instruction: String,
-        /// The reason why it is not known.
+        /// The reason why the statement is not known.
         reason: String,
     },
     /// An access outside of every region, array or parameter, or a store to read-only memory.
@@ -115,7 +116,7 @@ pub enum Fault {
         /// The bytes of the access.
         bytes: u32,
     },
-    /// An address that is no multiple of the access's size.
+    /// The address is not a multiple of the access's size.
     #[error("misaligned: {bytes} bytes at {space} address {address:#x} ({at})")]
     Misaligned {
         /// The location of the access.
@@ -127,7 +128,7 @@ pub enum Fault {
         /// The bytes of the access.
         bytes: u32,
     },
-    /// A `trap`: a failed assertion or bounds check.
+    /// A `trap` was executed: an assertion or bounds check failed.
     #[error("trap ({at})")]
     Trap {
         /// The location of the trap.
@@ -136,42 +137,42 @@ pub enum Fault {
     /// Threads of one block wait for the same barrier at different instructions.
     #[error("divergent barrier ({at}); others wait at line {other_line}: {other}")]
     DivergentBarrier {
-        /// The thread that came last.
+        /// The thread that arrived last.
         at: Box<Location>,
-        /// The line where the others are.
+        /// The line at which the other threads wait.
         other_line: u32,
-        /// The instruction where the others are.
+        /// The instruction at which the other threads wait.
         other: String,
     },
-    /// A barrier number or thread count that no block can have.
+    /// A barrier index or thread count is not possible for a block.
     #[error("bad barrier number or thread count ({at})")]
     BadBarrier {
         /// The location of the barrier instruction.
         at: Box<Location>,
     },
-    /// A lane executed a warp operation whose mask leaves it out.
+    /// A lane executed a warp operation whose mask does not include the lane.
     #[error("the lane is not in its own mask {mask:#010x} ({at})")]
     NotInMask {
         /// The location of the warp operation.
         at: Box<Location>,
-        /// The mask.
+        /// The operation's mask.
         mask: u32,
     },
-    /// No thread can go on, and some are not done. `at` is one of them.
+    /// No thread can continue, although some have not ended. `at` is one of these threads.
     #[error("deadlock: {waiting} threads wait for ever, one of them at ({at})")]
     Deadlock {
         /// A thread that waits.
         at: Box<Location>,
-        /// The number of threads that wait.
+        /// The count of threads that wait.
         waiting: usize,
     },
-    /// More instructions were executed than the launch allows: an endless loop, or a bound set too
-    /// low.
+    /// The launch executed more instructions than its limit allows. It has an endless loop, or the
+    /// limit is too low.
     #[error("more than {limit} instructions ({at})")]
     StepLimit {
         /// The thread that was running.
         at: Box<Location>,
-        /// The bound.
+        /// The limit on executed instructions.
         limit: u64,
     },
 }

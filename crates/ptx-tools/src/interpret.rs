@@ -1,4 +1,4 @@
-//! Execution of kernels on the CPU, with the warps of several blocks, and the lanes of a warp,
+//! Execution of kernels on the CPU. The warps of several blocks, and the lanes of a warp, are
 //! interleaved at random.
 
 mod arithmetic;
@@ -18,10 +18,10 @@ use crate::memory::Regions;
 use crate::module::{Entry, Module};
 
 impl Module {
-    /// Runs `grid` blocks of `threads` threads of a kernel to their end, on the calling thread.
+    /// Runs `grid` blocks of `threads` threads of a kernel until they end, on the calling thread.
     ///
-    /// Each argument is the bytes of a parameter; pointers are addresses in `regions`.
-    /// Shared memory holds a random pattern at first.
+    /// Each argument consists of the bytes of a parameter. Pointers must be addresses in `regions`.
+    /// Shared memory starts with random contents.
     pub fn launch(
         &self,
         entry: &str,
@@ -34,8 +34,8 @@ impl Module {
         self.launch_with(&Launch { schedule, ..Launch::new(entry, grid, threads) }, arguments, regions).map(|_| ())
     }
 
-    /// Runs a kernel like [`Module::launch`], with all parameters; returns the number of
-    /// instructions executed.
+    /// Runs a kernel like [`Module::launch`], with all launch parameters. Returns the count of
+    /// executed instructions.
     pub fn launch_with(&self, launch: &Launch, arguments: &[&[u8]], regions: &Regions) -> Result<u64, Fault> {
         let name = || launch.entry.to_string();
         let entry = self.entry(launch.entry).ok_or_else(|| Fault::MissingEntry { entry: name() })?;
@@ -53,7 +53,7 @@ impl Module {
     }
 }
 
-/// Returns the arguments, laid out as the kernel reads them.
+/// Returns the arguments at the offsets that the kernel reads.
 fn parameters(entry: &Entry, arguments: &[&[u8]]) -> Result<Vec<u128>, Fault> {
     let (expected, given) = (entry.params.len(), arguments.len());
     if expected != given {

@@ -1,12 +1,12 @@
-//! Tools for PTX, the assembly language of NVIDIA's GPUs, as rustc's LLVM writes it.
+//! Tools for PTX, the assembly language of NVIDIA's GPUs, in the form that rustc's LLVM writes.
 //!
-//! They are a linter for what such PTX must not contain ([`lint()`]), and an interpreter that
-//! executes kernels on the CPU ([`Module::launch`]). It interleaves the threads at random and
+//! The linter ([`lint()`]) finds constructs that such PTX must not contain. The interpreter
+//! ([`Module::launch`]) executes kernels on the CPU. It interleaves the threads at random and
 //! checks every memory access.
 
-// Text becomes `token`s, these the statements of an `outline`; `lint` looks at that alone. `decode`
-// makes `code` of a `module`'s entries, and `interpret` runs it on `memory`, whose checks and the
-// barriers' become a `fault`.
+// Text becomes `token`s, and tokens become the statements of an `outline`, which is all that `lint`
+// needs. `decode` makes `code` from a `module`'s entry points, and `interpret` runs it on `memory`.
+// A failed check of memory or of a barrier becomes a `fault`.
 mod code;
 mod decode;
 mod fault;

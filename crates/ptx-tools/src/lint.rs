@@ -1,28 +1,28 @@
-//! The linter for PTX made by rustc: see [`Rule`].
+//! The linter for PTX that rustc made. [`Rule`] lists what it checks.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use crate::outline::{BodyItem, Function, Outline, Statement, outline, tokenise};
 
-/// The rule that a finding is about.
+/// The rule that a finding breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rule {
-    /// The text could not be read as PTX.
+    /// The text cannot be parsed as PTX.
     Unreadable,
-    /// `.extern .func` or `.extern .global`: nothing will ever define it, the driver refuses the
-    /// module.
+    /// `.extern .func` or `.extern .global` declares a symbol that nothing defines, so the driver
+    /// refuses the module.
     Undefined,
-    /// A stack frame: thread state went to local memory.
+    /// The entry point has a stack frame, so it uses local memory.
     StackFrame,
-    /// A function call: a helper was not inlined.
+    /// The entry point has a function call, because a helper was not inlined.
     Call,
-    /// A load, store or atomic which does not name its memory space.
+    /// A load, store or atomic does not name its memory space.
     GenericAccess,
-    /// An operation of several threads written in `asm!`, which LLVM may duplicate or move into a
-    /// branch.
+    /// An operation of several threads is written in `asm!`, which LLVM may duplicate or move into
+    /// a branch.
     ConvergentAsm,
-    /// The same `asm!` block with a `.shared` array appears twice in an entry: it became two
+    /// An entry point contains the same `asm!` block with a `.shared` array twice, so there are two
     /// arrays.
     SharedTwice,
 }
@@ -41,14 +41,14 @@ impl fmt::Display for Rule {
     }
 }
 
-/// Something that should not be in the PTX.
+/// A violation of a rule in the PTX.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The entry where it is; empty at module level.
+    /// The entry point's name, or an empty string at module level.
     pub entry: String,
     /// The rule that was broken.
     pub rule: Rule,
-    /// Line number and text of the offending statement.
+    /// The line number and the text of the statement.
     pub message: String,
 }
 
@@ -59,11 +59,11 @@ impl fmt::Display for Finding {
     }
 }
 
-/// The opcodes whose meaning depends on which threads execute them together.
+/// The opcodes whose result depends on which threads execute them together.
 const CONVERGENT: [&str; 8] = ["bar", "barrier", "activemask", "elect", "vote", "shfl", "match", "redux"];
 
-/// Returns the findings in `text`, one for each break of a [`Rule`], in the order of the text
-/// within each function.
+/// Returns the findings in `text`, one for each violation of a [`Rule`]. They are in the order of
+/// the text within each function.
 pub fn lint(text: &str) -> Vec<Finding> {
     let tokens = tokenise(text);
     let outline = match outline(text, &tokens) {
@@ -74,8 +74,8 @@ pub fn lint(text: &str) -> Vec<Finding> {
     };
     let mut findings = Vec::new();
     undefined(&outline, &mut findings);
-    // A `.func` that no entry calls is dead weight; one that is called shows as a call in that
-    // entry.
+    // A `.func` that no entry point calls is harmless. If an entry point calls it, the call is a
+    // finding.
     for function in outline.functions.iter().filter(|f| f.is_entry) {
         body(function, &mut findings);
     }
@@ -94,7 +94,7 @@ fn undefined(outline: &Outline, findings: &mut Vec<Finding>) {
         findings.push(Finding { entry: String::new(), rule: Rule::Undefined, message });
     }
     for v in &outline.variables {
-        // `.extern .shared` is how dynamic shared memory is declared: that one is fine.
+        // `.extern .shared` declares dynamic shared memory, which is allowed.
         let has = |word| v.tokens.iter().any(|t| t.is(word));
         if has(".extern") && !has(".shared") {
             findings.push(finding("", Rule::Undefined, v));
@@ -103,8 +103,8 @@ fn undefined(outline: &Outline, findings: &mut Vec<Finding>) {
 }
 
 fn body(function: &Function, findings: &mut Vec<Finding>) {
-    // The `.shared` blocks of inline assembly: their text with the register names taken out, and
-    // how often it came.
+    // The text of each `.shared` block of inline assembly without its register names, with the
+    // count of its occurrences.
     let mut shared: HashMap<String, u32> = HashMap::new();
     let mut shared_block = 0;
     let statements =
@@ -144,8 +144,8 @@ fn body(function: &Function, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Returns the text of statements with all registers alike: two expansions of one `asm!` differ
-/// only in those.
+/// Returns the text of statements with all register names replaced by `%`, because expansions of
+/// one `asm!` block differ only in these.
 fn without_registers<'a: 't, 't>(statements: impl Iterator<Item = &'t Statement<'a, 't>>) -> String {
     let mut out = String::new();
     for s in statements {

@@ -1,51 +1,51 @@
-//! The memory that kernels touch, and the checks on every access.
+//! The memory that kernels access, and the checks of every access.
 
 use std::ptr;
 
 use crate::fault::Space;
 
-/// The address of the first shared array: a null pointer into shared memory is out of bounds, as a
-/// mistake should be.
+/// The address of the first shared array. It is not 0, so that an access through a null pointer is
+/// out of bounds.
 pub(crate) const SHARED_START: u64 = 1024;
-/// The bytes between two shared arrays, so that running over the end of one is found.
+/// The bytes between two shared arrays, so that an access beyond the end of an array is detected.
 pub(crate) const SHARED_GAP: u64 = 64;
-/// The address of dynamic shared memory: above all static arrays.
+/// The address of dynamic shared memory, which is above all static arrays.
 pub(crate) const DYNAMIC_START: u64 = 1 << 18;
-/// The first of the windows of generic addresses: the window of shared memory.
+/// The first address of the window of shared memory among generic addresses.
 ///
-/// Shared, parameter and local addresses made generic lie in windows above every address a host
-/// program can have.
+/// Generic addresses of shared, parameter and local memory are in windows above every address of a
+/// host program.
 pub(crate) const SHARED_WINDOW: u64 = 1 << 60;
 pub(crate) const PARAM_WINDOW: u64 = 2 << 60;
 pub(crate) const LOCAL_WINDOW: u64 = 3 << 60;
 const WINDOW_MASK: u64 = 7 << 60;
 
-/// The memory of the host which kernels may touch.
+/// The host memory that kernels may access.
 #[derive(Clone, Debug, Default)]
 pub struct Regions {
-    /// The start and end of each region, ascending.
+    /// The start and end of each region, in ascending order.
     ranges: Vec<(u64, u64)>,
 }
 
 impl Regions {
-    /// Makes an empty set of regions.
+    /// Returns an empty set of regions.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Lets kernels read and write `bytes` bytes that begin at `address`. An earlier region that
-    /// starts there is replaced.
+    /// Lets kernels read and write `bytes` bytes that begin at `address`. Replaces an earlier
+    /// region that starts at the same address.
     ///
     /// # Panics
     ///
-    /// If the region wraps around, or overlaps one that starts elsewhere.
+    /// Panics if the region wraps around, or overlaps a region that starts elsewhere.
     ///
     /// # Safety
     ///
-    /// These conditions hold until the region is removed, or `self` and its clones are dropped. The
-    /// memory must be initialised, and valid for reads and writes whenever a launch runs. Nothing
-    /// else may access it while a launch runs. Its provenance must be exposed
-    /// (`pointer.expose_provenance()`, or `pointer as usize`, which does so).
+    /// These conditions must be true until the region is removed, or `self` and its clones are
+    /// dropped. The memory must be initialised, and valid for reads and writes whenever a launch
+    /// runs. Nothing else may access it while a launch runs. Its provenance must be exposed (by
+    /// `pointer.expose_provenance()`, or `pointer as usize`).
     pub unsafe fn insert(&mut self, address: usize, bytes: usize) {
         self.remove(address);
         let range = (address as u64, address.checked_add(bytes).expect("a region must not wrap around") as u64);
@@ -56,7 +56,7 @@ impl Regions {
         self.ranges.insert(at, range);
     }
 
-    /// Takes back the region that starts at `address`, if there is one.
+    /// Removes the region that starts at `address`, if there is one.
     pub fn remove(&mut self, address: usize) {
         self.ranges.retain(|r| r.0 != address as u64);
     }
@@ -69,14 +69,14 @@ pub(crate) enum Problem {
     Misaligned { space: Space, address: u64, bytes: u32 },
 }
 
-/// Returns which of the ascending ranges has `address..address + bytes` in it.
+/// Returns the range that contains `address..address + bytes`. The ranges must be ascending.
 #[inline(always)]
 fn range(ranges: &[(u64, u64)], address: u64, bytes: u64) -> Option<(u64, u64)> {
     let range = *ranges.get(ranges.partition_point(|r| r.0 <= address).checked_sub(1)?)?;
     range.1.checked_sub(bytes).is_some_and(|last| address <= last).then_some(range)
 }
 
-/// Returns whether `address..address + bytes` lies in one of the ascending ranges.
+/// Returns whether a range contains `address..address + bytes`. The ranges must be ascending.
 #[inline(always)]
 fn inside(ranges: &[(u64, u64)], address: u64, bytes: u64) -> bool {
     range(ranges, address, bytes).is_some()
@@ -86,12 +86,12 @@ fn inside(ranges: &[(u64, u64)], address: u64, bytes: u64) -> bool {
 #[derive(Debug)]
 pub(crate) struct Constants {
     words: Box<[u128]>,
-    /// The start and end address of each array, ascending.
+    /// The start and end address of each array, in ascending order.
     ranges: Vec<(u64, u64)>,
 }
 
 impl Constants {
-    /// Makes arrays of `(bytes, alignment)`, all zero, with gaps between them.
+    /// Makes zeroed arrays with gaps between them, given their sizes and alignments in bytes.
     pub fn new(arrays: &[(u64, u64)]) -> Self {
         let mut end = 0;
         let mut allocate = |&(bytes, align): &(u64, u64)| {
@@ -115,7 +115,7 @@ impl Constants {
         self.ranges[index].0
     }
 
-    /// Fills an array.
+    /// Fills an array with `bytes`.
     pub fn fill(&mut self, index: usize, bytes: &[u8]) {
         let first = ((self.ranges[index].0 - self.start()) / 16) as usize;
         for (word, chunk) in self.words[first..].iter_mut().zip(bytes.chunks(16)) {
@@ -126,20 +126,20 @@ impl Constants {
     }
 }
 
-/// The memory that the threads of a warp can reach while they run, one at a time.
+/// The memory that the threads of a warp can access, one thread at a time.
 pub(crate) struct View<'a> {
     pub global: &'a Regions,
-    /// The region of the last access to global memory; the next one is mostly near it.
+    /// The region of the last access to global memory. The next access is usually in it.
     pub recent: (u64, u64),
     pub constants: &'a Constants,
     /// The start and end addresses of the shared arrays.
     pub shared_ranges: &'a [(u64, u64)],
     /// The shared memory, which begins at [`SHARED_START`].
     pub shared: &'a mut [u128],
-    /// The local memory of all threads of the warp: as much for each.
+    /// The local memory of all threads of the warp, with `local_words` words for each thread.
     pub local: &'a mut [u128],
     pub local_words: usize,
-    /// The lane whose turn it is.
+    /// The lane that accesses memory.
     pub lane: u32,
     pub params: &'a mut [u128],
 }
@@ -149,11 +149,11 @@ fn byte_length(words: &[u128]) -> u64 {
 }
 
 impl View<'_> {
-    /// Returns the host's pointer for an access, after all checks.
+    /// Returns the host's pointer for an access, after checking the access.
     ///
-    /// The pointer is valid for reads (and, if `write`, writes) of `bytes` bytes, and aligned to
-    /// them. A region's memory is so by the contract of [`Regions::insert`], the others by being
-    /// inside of a slice held here.
+    /// The pointer is valid for reads of `bytes` bytes (and for writes if `write` is true), and
+    /// aligned to `bytes`. For a region, the contract of [`Regions::insert`] ensures this.
+    /// Otherwise, the pointer is inside of a slice of this view.
     #[inline(always)]
     fn locate(&mut self, space: Space, address: u64, bytes: u32, write: bool) -> Result<*mut u8, Problem> {
         if address & u64::from(bytes - 1) != 0 {
@@ -195,7 +195,7 @@ impl View<'_> {
 
     #[inline(always)]
     fn shared(&mut self, address: u64, size: u64) -> Option<*mut u8> {
-        // Addresses of shared memory have 32 bits, and their sums wrap around.
+        // Addresses of shared memory have 32 bits, so their sums wrap around.
         let address = address & 0xffff_ffff;
         if !inside(self.shared_ranges, address, size) {
             return None;
@@ -225,7 +225,7 @@ impl View<'_> {
     #[inline(always)]
     pub fn load(&mut self, space: Space, address: u64, bytes: u32) -> Result<u64, Problem> {
         let p = self.locate(space, address, bytes, false)?;
-        // SAFETY: `locate` checked `bytes` bytes; each arm reads that many.
+        // SAFETY: `locate` checked that `bytes` bytes can be read.
         unsafe { Ok(read(p, bytes)) }
     }
 
@@ -233,12 +233,13 @@ impl View<'_> {
     #[inline(always)]
     pub fn store(&mut self, space: Space, address: u64, bytes: u32, value: u64) -> Result<(), Problem> {
         let p = self.locate(space, address, bytes, true)?;
-        // SAFETY: `locate` checked `bytes` bytes for writing.
+        // SAFETY: `locate` checked that `bytes` bytes can be written.
         unsafe { write(p, bytes, value) };
         Ok(())
     }
 
-    /// Reads `out.len()` values of `bytes` bytes in one access, aligned to all of it.
+    /// Reads `count` values of `bytes` bytes in one access, which must be aligned to its total
+    /// size.
     pub fn load_list(
         &mut self,
         space: Space,
@@ -249,14 +250,15 @@ impl View<'_> {
     ) -> Result<(), Problem> {
         let p = self.locate(space, address, bytes * count, false)?;
         for i in 0..count {
-            // SAFETY: `locate` checked the `bytes * count` bytes that begin at `p`, and `i <
+            // SAFETY: `locate` checked that `bytes * count` bytes can be read at `p`, and `i <
             // count`.
             take(i, unsafe { read(p.wrapping_add((i * bytes) as usize), bytes) });
         }
         Ok(())
     }
 
-    /// Writes `count` values of `bytes` bytes in one access, aligned to all of it.
+    /// Writes `count` values of `bytes` bytes in one access, which must be aligned to its total
+    /// size.
     pub fn store_list(
         &mut self,
         space: Space,
@@ -267,14 +269,14 @@ impl View<'_> {
     ) -> Result<(), Problem> {
         let p = self.locate(space, address, bytes * count, true)?;
         for i in 0..count {
-            // SAFETY: `locate` checked the `bytes * count` bytes that begin at `p` for writing, and
-            // `i < count`.
+            // SAFETY: `locate` checked that `bytes * count` bytes can be written at `p`, and `i <
+            // count`.
             unsafe { write(p.wrapping_add((i * bytes) as usize), bytes, give(i)) };
         }
         Ok(())
     }
 
-    /// Replaces the value at an address by `change` of it; returns the old one.
+    /// Replaces the value at an address by the result of `change`, and returns the old value.
     #[inline(always)]
     pub fn update(
         &mut self,
@@ -284,7 +286,7 @@ impl View<'_> {
         change: impl FnOnce(u64) -> u64,
     ) -> Result<u64, Problem> {
         let p = self.locate(space, address, bytes, true)?;
-        // SAFETY: `locate` checked `bytes` bytes for reading and writing.
+        // SAFETY: `locate` checked that `bytes` bytes can be read and written.
         unsafe {
             let old = read(p, bytes);
             write(p, bytes, change(old));
@@ -293,13 +295,13 @@ impl View<'_> {
     }
 }
 
-/// Reads `bytes` bytes, as a number.
+/// Reads `bytes` bytes as an integer.
 ///
 /// # Safety
-/// `p` must be valid for a read of `bytes` bytes and aligned to them; `bytes` is 1, 2, 4 or 8.
+/// `p` must be valid for a read of `bytes` bytes and aligned to `bytes`, which is 1, 2, 4 or 8.
 #[inline(always)]
 unsafe fn read(p: *const u8, bytes: u32) -> u64 {
-    // SAFETY: the caller's promise; the arm taken reads exactly `bytes` bytes.
+    // SAFETY: as the caller promises. Each arm reads exactly `bytes` bytes.
     unsafe {
         match bytes {
             1 => p.read().into(),
@@ -310,13 +312,13 @@ unsafe fn read(p: *const u8, bytes: u32) -> u64 {
     }
 }
 
-/// Writes the low `bytes` bytes of a number.
+/// Writes the low `bytes` bytes of an integer.
 ///
 /// # Safety
-/// `p` must be valid for a write of `bytes` bytes and aligned to them; `bytes` is 1, 2, 4 or 8.
+/// `p` must be valid for a write of `bytes` bytes and aligned to `bytes`, which is 1, 2, 4 or 8.
 #[inline(always)]
 unsafe fn write(p: *mut u8, bytes: u32, value: u64) {
-    // SAFETY: the caller's promise; the arm taken writes exactly `bytes` bytes.
+    // SAFETY: as the caller promises. Each arm writes exactly `bytes` bytes.
     unsafe {
         match bytes {
             1 => p.write(value as u8),

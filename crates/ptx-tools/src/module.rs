@@ -1,4 +1,4 @@
-//! A PTX module, read and decoded.
+//! A PTX module, parsed and decoded.
 
 use std::collections::HashMap;
 
@@ -9,27 +9,27 @@ use crate::memory::Constants;
 use crate::outline::{Function, Outline, ParseError, Statement, outline, tokenise};
 use crate::token::Token;
 
-/// A kernel's parameter.
+/// A parameter of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Param {
     /// The parameter's name in the PTX.
     pub name: String,
-    /// The offset among the parameters.
+    /// The parameter's offset in bytes.
     pub offset: usize,
-    /// The parameter's bytes.
+    /// The parameter's size in bytes.
     pub size: usize,
-    /// The parameter's alignment.
+    /// The parameter's alignment in bytes.
     pub align: usize,
 }
 
-/// A kernel.
+/// A kernel of a module.
 #[derive(Debug)]
 pub struct Entry {
     /// The kernel's name.
     pub name: String,
     /// The kernel's parameters, in order.
     pub params: Vec<Param>,
-    /// The most threads a block may have (`.maxntid`), if the PTX says so.
+    /// The most threads that a block may have (`.maxntid`), if the PTX limits them.
     pub max_threads: Option<u32>,
     /// The bytes of static shared memory.
     pub shared_bytes: usize,
@@ -37,19 +37,19 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Returns whether the interpreter executes the same for both, whatever names the text has.
+    /// Returns whether both kernels execute in the same way. Names may differ.
     pub fn has_same_code(&self, other: &Entry) -> bool {
         let params = |entry: &Entry| entry.params.iter().map(|p| (p.offset, p.size)).collect::<Vec<_>>();
         let (Ok(ours), Ok(theirs)) = (&self.code, &other.code) else { return false };
         self.max_threads == other.max_threads && params(self) == params(other) && ours.is_same(theirs)
     }
 
-    /// Returns the number of statements that can be executed.
+    /// Returns the count of statements that have instructions.
     pub fn statements(&self) -> usize {
         self.code.as_ref().map_or(0, |code| code.executed().len())
     }
 
-    /// Returns the statements that no launch of this module has executed yet: line and text.
+    /// Returns the line and text of each statement that no launch of this module has executed yet.
     pub fn not_executed(&self) -> Vec<(u32, &str)> {
         let Ok(code) = &self.code else { return Vec::new() };
         let missing = code.executed().into_iter().filter(|(_, executed)| !executed);
@@ -60,22 +60,22 @@ impl Entry {
     }
 }
 
-/// A PTX module. Threads may share it: all that launches change is which statements count as
-/// executed.
+/// A PTX module. Threads may share it, because launches change nothing but the flags of executed
+/// statements.
 #[derive(Debug)]
 pub struct Module {
     /// The version of the PTX language (`.version`).
     pub version: String,
-    /// The GPU (`.target`).
+    /// The GPU of the PTX (`.target`).
     pub target: String,
-    /// The kernels, in the text's order.
+    /// The kernels, in the order of the text.
     pub entries: Vec<Entry>,
-    /// The module's constant arrays. Decoded code holds their addresses.
+    /// The module's constant arrays. Decoded code contains their addresses.
     pub(crate) constants: Constants,
 }
 
 impl Module {
-    /// Reads PTX text. Unknown instructions are reported when their entry is launched.
+    /// Parses PTX text. An unknown instruction is reported only when its entry point is launched.
     pub fn parse(text: &str) -> Result<Module, ParseError> {
         let tokens = tokenise(text);
         let outline = outline(text, &tokens)?;
@@ -95,7 +95,7 @@ impl Module {
         Ok(Module { version: outline.version.to_string(), target: outline.target.to_string(), entries, constants })
     }
 
-    /// Returns the entry of that name.
+    /// Returns the entry point of this name.
     pub fn entry(&self, name: &str) -> Option<&Entry> {
         self.entries.iter().find(|e| e.name == name)
     }
@@ -117,8 +117,8 @@ fn entry(
     Ok(Entry { name: function.name.to_string(), params, max_threads, shared_bytes, code })
 }
 
-/// Returns the parameters: `.param .u64 .ptr .align 1 name` (the alignment belongs to what it
-/// points to), `.param .align 8 .b8 name[48]`.
+/// Parses the parameters of a function, such as `.param .align 8 .b8 name[48]`. In `.param .u64
+/// .ptr .align 1 name` the alignment belongs to the memory that the pointer points to.
 fn params(function: &Function) -> Result<Vec<Param>, ParseError> {
     let mut out: Vec<Param> = Vec::new();
     let mut end = 0;
@@ -140,7 +140,7 @@ fn params(function: &Function) -> Result<Vec<Param>, ParseError> {
     Ok(out)
 }
 
-/// Lays out and fills the module's variables in global memory; returns their addresses too.
+/// Lays out and fills the module's variables in global memory. Returns them with their addresses.
 fn constants(outline: &Outline) -> Result<(Constants, HashMap<String, u64>), ParseError> {
     let mut variables = Vec::new();
     for v in &outline.variables {
@@ -166,8 +166,8 @@ fn constants(outline: &Outline) -> Result<(Constants, HashMap<String, u64>), Par
     Ok((constants, addresses))
 }
 
-/// Writes the value behind `=`: a number, a symbol or `generic(symbol)`, perhaps `+ number`; or
-/// many in braces.
+/// Writes the value after `=`. It is an integer, a symbol or `generic(symbol)`, with an optional `+
+/// number`, or a list of such values in braces.
 fn initialise(v: &Statement, bytes_of: &mut [u8], addresses: &HashMap<String, u64>) -> Option<()> {
     let Some(equals) = v.tokens.iter().position(|t| t.is("=")) else { return Some(()) };
     let kind = v.tokens.iter().find_map(|t| Kind::parse(t.text.strip_prefix('.')?))?;

@@ -1,10 +1,11 @@
-//! The outline of a PTX module: its functions, cut into statements, and its variables.
+//! The outline of a PTX module: its functions, divided into statements, and its variables.
 //!
-//! Nothing is understood yet: both the linter and the interpreter's decoder begin here.
+//! The outline does not interpret the statements. Both the linter and the interpreter's decoder use
+//! it.
 
 use crate::token::{Token, TokenKind, tokens};
 
-/// An error in text that is not PTX as far as this crate can tell.
+/// An error in text that this crate cannot parse as PTX.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}")]
 pub struct ParseError {
@@ -14,11 +15,11 @@ pub struct ParseError {
     pub message: String,
 }
 
-/// The tokens up to a `;` (which is left out).
+/// A statement: the tokens before a `;`, without the `;`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Statement<'a, 't> {
     pub tokens: &'t [Token<'a>],
-    /// The statement as written.
+    /// The text of the statement.
     pub text: &'a str,
 }
 
@@ -36,12 +37,12 @@ impl<'a, 't> Statement<'a, 't> {
         self.tokens[0].asm_block
     }
 
-    /// Returns the statement on one line.
+    /// Returns the text of the statement on one line.
     pub fn one_line(&self) -> String {
         self.text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    /// Returns the opcode (or directive), past the guard predicate.
+    /// Returns the opcode (or directive) after the guard predicate.
     pub fn opcode(&self) -> &'a str {
         let skip = match self.tokens {
             [at, not, ..] if at.is("@") && not.is("!") => 3,
@@ -55,15 +56,15 @@ impl<'a, 't> Statement<'a, 't> {
 /// A part of a function's body.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum BodyItem<'a, 't> {
-    /// `{` where a statement could begin: a scope.
+    /// A `{` that opens a scope.
     Open,
-    /// The `}` of a scope.
+    /// The `}` that closes a scope.
     Close,
     Label(&'a str),
     Statement(Statement<'a, 't>),
 }
 
-/// A `.entry` or a `.func`.
+/// A function: an `.entry` or a `.func`.
 #[derive(Clone, Debug)]
 pub(crate) struct Function<'a, 't> {
     pub is_entry: bool,
@@ -72,28 +73,29 @@ pub(crate) struct Function<'a, 't> {
     pub line: u32,
     /// The tokens between the parentheses after the name.
     pub params: &'t [Token<'a>],
-    /// The tokens between the parameters and the body: `.maxntid` and its like.
+    /// The tokens between the parameters and the body, such as `.maxntid`.
     pub directives: &'t [Token<'a>],
-    /// The body; empty for a declaration.
+    /// The items of the body. A declaration has none.
     pub body: Vec<BodyItem<'a, 't>>,
 }
 
-/// The whole module.
+/// The outline of a whole module.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outline<'a, 't> {
     pub version: &'a str,
     pub target: &'a str,
     pub functions: Vec<Function<'a, 't>>,
-    /// The variables at module level (`.global`, `.const`, `.shared`), linkage words included.
+    /// The variables at module level (`.global`, `.const`, `.shared`), including their linkage
+    /// words.
     pub variables: Vec<Statement<'a, 't>>,
 }
 
-/// Returns the tokens of `text`, to be lent to [`outline`].
+/// Returns the tokens of `text`, which the caller passes to [`outline`].
 pub(crate) fn tokenise(text: &str) -> Vec<Token<'_>> {
     tokens(text)
 }
 
-/// Cuts a module into functions and variables.
+/// Divides a module into functions and variables.
 pub(crate) fn outline<'a, 't>(text: &'a str, tokens: &'t [Token<'a>]) -> Result<Outline<'a, 't>, ParseError> {
     Reader { text, tokens, at: 0 }.module()
 }
@@ -129,7 +131,7 @@ impl<'a, 't> Reader<'a, 't> {
         }
     }
 
-    /// Returns the tokens from here to the first of `ends` outside of brackets, which is not taken.
+    /// Returns the tokens up to the first of `ends` outside of brackets, which is not consumed.
     fn until(&mut self, ends: &[&str]) -> Result<&'t [Token<'a>], ParseError> {
         let start = self.at;
         let mut depth = 0u32;
@@ -160,7 +162,7 @@ impl<'a, 't> Reader<'a, 't> {
         let mut first = self.at;
         while let Some(&token) = self.peek() {
             match token.text {
-                // Linkage: belongs to what follows.
+                // Linkage words belong to the next directive.
                 ".visible" | ".weak" | ".extern" | ".common" => {
                     self.at += 1;
                     continue;
@@ -209,7 +211,7 @@ impl<'a, 't> Reader<'a, 't> {
         let line = self.tokens[self.at].line;
         let is_entry = self.word()? == ".entry";
         if self.next_is("(") {
-            // A function's results.
+            // These are the function's results.
             self.at += 1;
             self.until(&[")"])?;
             self.at += 1;

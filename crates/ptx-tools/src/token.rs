@@ -1,9 +1,9 @@
-//! Tokens of PTX text, each with the `asm!` that it came out of.
+//! Tokens of PTX text, each with the `asm!` block from which it came.
 
 /// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TokenKind {
-    /// A name, number, directive or opcode: letters, digits and `_ $ % .`, and `::` inside.
+    /// A name, number, directive or opcode. It has letters, digits, `_ $ % .`, and `::` inside.
     Word,
     /// A quoted string, with its quotes.
     Quoted,
@@ -20,8 +20,8 @@ pub(crate) struct Token<'a> {
     pub start: usize,
     /// The line, counted from 1.
     pub line: u32,
-    /// The number (from 1) of the `begin inline asm` that the token follows; 0 outside of inline
-    /// assembly.
+    /// The index (counted from 1) of the inline assembly block that contains the token, or 0
+    /// outside of inline assembly.
     pub asm_block: u32,
 }
 
@@ -35,8 +35,8 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'%' | b'.')
 }
 
-/// Returns the length of the word at the start of `bytes`; `::` belongs to it when a letter follows
-/// (`L2::cache_hint`).
+/// Returns the length of the word at the start of `bytes`. The word includes `::` if a letter
+/// follows, as in `L2::cache_hint`.
 fn word_length(bytes: &[u8]) -> usize {
     let mut at = 0;
     loop {
@@ -48,14 +48,14 @@ fn word_length(bytes: &[u8]) -> usize {
     }
 }
 
-/// Returns the length of the character at byte `at` of `text` (PTX is ASCII, comments and strings
-/// may not be).
+/// Returns the length in bytes of the character at byte `at` of `text`. PTX is ASCII, but comments
+/// and strings need not be.
 fn character_length(text: &str, at: usize) -> usize {
     (at + 1..=text.len()).find(|&end| text.is_char_boundary(end)).unwrap_or(text.len()) - at
 }
 
-/// Returns the tokens of `text`. Comments are dropped, except those which LLVM writes around inline
-/// assembly.
+/// Returns the tokens of `text`. Comments are skipped, except that LLVM's comments around inline
+/// assembly determine `asm_block`.
 pub(crate) fn tokens(text: &str) -> Vec<Token<'_>> {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(text.len() / 4);

@@ -1,4 +1,4 @@
-//! Each instruction on registers against its expected value.
+//! Tests of each instruction on registers against its expected result.
 
 mod common;
 
@@ -13,9 +13,9 @@ fn sums_and_carries() {
     assert_eq!(eval("add.s64 %rd9, %rd0, %rd1;", &[A, B]), A.wrapping_add(B));
     assert_eq!(eval32("sub.s32 %r9, %r0, %r1;", &[3, 5]), -2i32 as u32);
     assert_eq!(eval("add.s64 %rd9, %rd0, -1;", &[0]), M1);
-    // Narrow results are cut, whatever the register.
+    // Results are truncated to the type, even if the register is wider.
     assert_eq!(eval("add.s16 %rs0, -1, 2; cvt.u64.u16 %rd9, %rs0;", &[]), 1);
-    // 128 bits: the carry goes through.
+    // In 128-bit sums, the carry reaches the upper half.
     let sum = "add.cc.s64 %rd4, %rd0, %rd2; addc.cc.s64 %rd9, %rd1, %rd3;";
     assert_eq!(eval(sum, &[M1, 5, 1, 6]), 12);
     assert_eq!(eval(sum, &[M1, M1, 1, 0]), 0);
@@ -161,7 +161,7 @@ fn conversions_and_parts() {
     assert_eq!(eval("cvt.u64.u8 %rd9, %rd0;", &[0x1ff80]), 0x80);
     assert_eq!(eval("cvt.s64.s32 %rd9, %r0;", &[0x8000_0000]), 0xffff_ffff_8000_0000);
     assert_eq!(eval("cvt.u16.u64 %rs1, %rd0; cvt.u64.u16 %rd9, %rs1;", &[0x12345]), 0x2345);
-    // A narrow signed result fills its wider register.
+    // A narrow signed result is sign-extended to its wider register.
     assert_eq!(eval32("cvt.s8.s32 %r9, %r0;", &[0x80]), 0xffff_ff80);
     assert_eq!(eval("mov.b64 {%r5, %r6}, %rd0; mov.b64 %rd9, {%r6, %r5};", &[A]), A.rotate_left(32));
     assert_eq!(eval("mov.b64 {_, %r6}, %rd0; cvt.u64.u32 %rd9, %r6;", &[A]), A >> 32);

@@ -1,4 +1,4 @@
-//! Each kind of fault is reported, and where it is.
+//! Tests that each kind of fault is reported with its location.
 
 mod common;
 
@@ -67,9 +67,9 @@ fn constants_are_read_only() {
         Ok(device.download::<u64>(y, 1)[0])
     };
     assert_eq!(run(""), Ok(300));
-    // What the initialiser leaves out is zero.
+    // Bytes without an initialiser are zero.
     assert_eq!(run("ld.global.b16 %rs1, [%rd1+4]; st.global.b16 [%rd31], %rs1;"), Ok(0));
-    // A second array holds the address of the first.
+    // The second array contains the address of the first array.
     assert_eq!(run("ld.global.b64 %rd2, [second+8]; ld.b8 %rs1, [%rd2+2]; st.global.b16 [%rd31], %rs1;"), Ok(44));
     assert!(matches!(run("ld.global.b64 %rd2, [second+16];"), Err(Fault::OutOfBounds { .. })));
     assert!(matches!(run("st.global.b16 [%rd1], 1;"), Err(Fault::OutOfBounds { .. })));
@@ -101,7 +101,7 @@ fn divergent_barriers() {
     let body = "mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 7; @%p1 bra $a;\nbar.sync 0;\nbra.uni $end; $a:\nbar.sync 0;\n$end:";
     let Fault::DivergentBarrier { at, other_line, .. } = fault(body, 1, 64) else { panic!() };
     assert_eq!((at.line.min(other_line), at.line.max(other_line)), (11, 13));
-    // Two barriers of different numbers are another matter.
+    // Barriers with different indices may be at different instructions.
     let two = "mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 32; @%p1 bra $a; barrier.sync 1, 32; bra.uni $end; $a: barrier.cta.sync 2, 32; $end:";
     assert!(run(two, 3, 64, &[0], 1, 1).is_ok());
     assert!(matches!(fault("bar.sync 16;", 1, 64), Fault::BadBarrier { .. }));
@@ -110,19 +110,19 @@ fn divergent_barriers() {
 
 #[test]
 fn deadlocks() {
-    // Lane 5 leaves before the others' shuffle.
+    // Lane 5 exits before the other lanes' shuffle.
     let body = "mov.u32 %r1, %tid.x; setp.eq.b32 %p1, %r1, 5; @%p1 exit; shfl.sync.idx.b32 %r2, %r1, 0, 31, -1;";
     let Fault::Deadlock { at, waiting } = fault(body, 1, 32) else { panic!() };
     assert_eq!((at.instruction.starts_with("shfl"), waiting), (true, 31));
-    // Half of the warp is at another vote.
+    // The two halves of the warp are at different votes.
     let body = "mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 16; @%p1 bra $a; vote.sync.ballot.b32 %r2, %p1, -1; bra.uni $end; $a: vote.sync.ballot.b32 %r2, %p1, -1; $end:";
     assert!(matches!(fault(body, 1, 32), Fault::Deadlock { waiting: 32, .. }));
-    // All are at the same vote, but half of them mean other lanes by it.
+    // All lanes are at the same vote, but their masks differ.
     let body = "mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 16; selp.b32 %r3, 0x1ffff, -1, %p1; vote.sync.ballot.b32 %r2, %p1, %r3;";
     assert!(matches!(fault(body, 1, 32), Fault::Deadlock { waiting: 32, .. }));
-    // A barrier for more threads than there are.
+    // The barrier waits for more threads than the block has.
     assert!(matches!(fault("bar.sync 1, 64;", 1, 32), Fault::Deadlock { waiting: 32, .. }));
-    // Some wait for a barrier, the others for a warp operation.
+    // Half of the lanes wait at a barrier, and the other half at a warp operation.
     let body = "mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 16; @%p1 bra $a; bar.sync 0; bra.uni $end; $a: bar.warp.sync -1; $end:";
     assert!(matches!(fault(body, 1, 32), Fault::Deadlock { .. }));
     assert!(matches!(fault("bar.warp.sync 2;", 1, 1), Fault::NotInMask { mask: 2, .. }));
@@ -139,7 +139,7 @@ fn endless_loops() {
         let launch = Launch { step_limit, ..Launch::new("k", 1, 1) };
         module.launch_with(&launch, &arguments!(x, y), &device.regions)
     };
-    // Two parameters are loaded, then the kernel returns.
+    // The kernel loads two parameters and then returns.
     assert_eq!(run(3), Ok(3));
     assert!(matches!(run(2), Err(Fault::StepLimit { limit: 2, .. })));
 }

@@ -1,4 +1,4 @@
-//! One good snippet, and bad ones for each rule.
+//! Tests of the linter on a good kernel, and on bad statements for each rule.
 
 mod common;
 
@@ -31,10 +31,10 @@ const GOOD: &str = "
 #[test]
 fn good_code_passes() {
     assert_eq!(lint(&kernel(GOOD)), []);
-    // A function that nobody calls may stay, whatever is in it.
+    // A function that is never called is allowed, whatever it contains.
     let unused = ".visible .func helper(.param .b64 p) { .local .align 8 .b8 __local_depot9[8]; ld.b32 %r1, [%rd1]; call other; ret; }";
     assert_eq!(lint(&format!("{}{unused}", kernel(GOOD))), []);
-    // A function declared first and defined afterwards is defined.
+    // A function may be declared first and defined later.
     let declared = ".extern .func f;\n.func f { ret; }";
     assert_eq!(lint(&format!("{}{declared}", kernel(GOOD))), []);
 }
@@ -84,7 +84,7 @@ fn findings_say_where() {
     assert_eq!(lint(&text)[0].to_string(), "module: undefined symbol: line 13: .extern .func gone");
 }
 
-/// Checks that the good kernel in the middle of a module is not blamed for its neighbour.
+/// Checks that the good kernel is not blamed for the other kernel of the module.
 #[test]
 fn entries_are_told_apart() {
     let second = kernel("ld.b32 %r1, [%rd1];").replace(" k(", " second(");

@@ -1,8 +1,8 @@
-//! Damaged text gives errors and faults, never a panic.
+//! Tests that damaged text causes errors and faults, but never a panic.
 
 use ptx_tools::{Launch, Module, Regions, Schedule, lint};
 
-/// Numbers that look random, below `bound`.
+/// A generator of pseudo-random numbers.
 struct Random(u64);
 
 impl Random {
@@ -12,7 +12,7 @@ impl Random {
     }
 }
 
-/// Runs all that can be run of a text, on no memory at all.
+/// Lints a text and runs each of its kernels, without any memory.
 fn try_all(text: &str) {
     lint(text);
     let Ok(module) = Module::parse(text) else { return };

@@ -1,4 +1,5 @@
-//! Loads, stores and atomics in every space; names, scopes and special registers.
+//! Tests of loads, stores and atomics in every space, of names and scopes, and of special
+//! registers.
 
 mod common;
 
@@ -19,7 +20,7 @@ fn widths_and_signs() {
     assert_eq!(load("s32", 4, "%rd9"), 0xffff_ffff_8182_8384);
     assert_eq!(load("relaxed.sys.global.b64".trim_start_matches("global."), 8, "%rd9"), x[1]);
     for hints in ["volatile", "acquire.gpu", "weak", "relaxed.cta", "cs", "nc", "cg", "nc.L1::no_allocate"] {
-        // The space stands behind or before, as the qualifier will have it.
+        // The space may come before or after the qualifier.
         assert_eq!(eval(&format!("ld.global.{hints}.b64 %rd9, [%rd30+8];"), &x), x[1], "{hints}");
         assert_eq!(eval(&format!("ld.{hints}.global.b64 %rd9, [%rd30+8];"), &x), x[1], "{hints}");
     }
@@ -35,7 +36,8 @@ fn widths_and_signs() {
         eval("ld.global.b128 %rq1, [%rd30]; mov.b128 {%rd6, %rd7}, %rq1; sub.s64 %rd9, %rd7, %rd6;", &x),
         x[1].wrapping_sub(x[0])
     );
-    // Narrow stores leave their neighbours alone; a store of a wider register takes its low part.
+    // Narrow stores do not change the bytes beside them. A store of a wider register stores its low
+    // part.
     let stores =
         "st.global.b8 [%rd30], %rd1; st.relaxed.sys.global.b16 [%rd30+2], %r1; st.release.gpu.global.u32 [%rd30+4], 7;
         ld.global.b64 %rd9, [%rd30];";
@@ -67,7 +69,8 @@ fn atomics() {
     assert_eq!(atom("global.inc.u32", "%r1", 9, 9, 0), 0);
     assert_eq!(atom("global.inc.u32", "%r1", 8, 9, 0), 9);
     assert_eq!(atom("global.dec.u32", "%r1", 0, 9, 0), 9);
-    // 32 bits: the comparison and the sum are of 32 bits, and the upper half stays.
+    // In 32-bit atomics, the comparison and the sum have 32 bits, and the upper half of the word
+    // stays.
     let word = "atom.global.add.u32 %r4, [%rd30], %r1; ld.global.b64 %rd9, [%rd30];";
     assert_eq!(eval(word, &[0x1_ffff_ffff, 2]), 0x1_0000_0001);
     assert_eq!(eval32("atom.global.cas.b32 %r9, [%rd30+4], -1, 3;", &[0xffff_ffff_0000_0000]), u32::MAX);
@@ -97,7 +100,7 @@ fn wide_exchange_and_load() {
         { .reg .b128 whole; ld.relaxed.gpu.global.b128 whole, [%rd30]; mov.b128 {%rd6, %rd7}, whole; }
         st.global.v2.b64 [%rd31+16], {%rd6, %rd7};";
     assert_eq!(run(body, 1, 1, &[1, 2], 4, 0).expect("no fault"), [1, 2, 70, 80]);
-    // 16 bytes begin at a multiple of 16.
+    // A 16-byte access must begin at a multiple of 16.
     let load = "{ .reg .b128 whole; ld.relaxed.gpu.global.b128 whole, [%rd30+8]; }";
     assert!(run(load, 1, 1, &[1, 2, 3, 4], 1, 0).is_err());
 }
@@ -127,7 +130,7 @@ fn special_registers() {
 
 #[test]
 fn shared_arrays_and_scopes() {
-    // Two arrays of the same name in two scopes, registers of the same name too.
+    // Two scopes have an array of the same name, and registers of the same name.
     let body = "{ .shared .align 16 .b8 sm[64]; .reg .b32 t; mov.u32 t, sm; mov.u32 %r4, t; }
         { .shared .align 16 .b8 sm[64]; .reg .b64 t; mov.u32 %r5, sm; mov.b64 t, 3; { .reg .b32 t; mov.b32 t, 9; } add.s64 %rd6, t, 1; }
         mov.u32 %r6, dynamic;

@@ -1,4 +1,4 @@
-//! Kernels that rustc compiled: right results whatever the interleaving.
+//! Tests that kernels compiled by rustc return the right results for every interleaving.
 
 mod common;
 
@@ -13,7 +13,7 @@ fn modules() -> [Module; 2] {
     [SM75, SM90].map(|text| Module::parse(text).expect("rustc wrote it"))
 }
 
-/// Returns words that look random.
+/// Returns pseudo-random words.
 fn words(count: usize) -> Vec<u64> {
     let step = |x: &u64| Some(x.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407));
     std::iter::successors(Some(12345u64), step).map(|x| x ^ x >> 31).skip(5).take(count).collect()
@@ -55,7 +55,8 @@ fn atomics_add_up() {
             assert_eq!(device.download::<u32>(a, 6), [n, n - 1, 0, u32::MAX, xor, sum as u32]);
             let words: Vec<u64> = device.download(b, 5);
             assert_eq!(words[..3], [sum + (u64::from(n) << 32), u64::from(n - 1) << 33, sum]);
-            // What was displaced, and what still sits there, is all that was ever put in.
+            // The sum of the replaced values and the value that remains equals the sum of all
+            // written values.
             assert_eq!(words[3] + words[4], sum + u64::from(n));
             let mut tickets: Vec<u32> = device.download(out, n as usize);
             assert!(!tickets.is_sorted(), "seed {seed}: nothing was interleaved");
@@ -76,7 +77,7 @@ fn seeds_give_different_interleavings_and_the_same_seed_the_same() {
     };
     assert_eq!(tickets(1), tickets(1));
     assert_ne!(tickets(1), tickets(2));
-    // Three blocks are resident: any of them may be first, and the fourth begins when one has
+    // Three blocks are resident. Any of them may be first, and the fourth block begins when one has
     // ended.
     let blocks = |seed| -> Vec<(u32, u32)> {
         let ends = |block: &[u32]| (*block.iter().min().unwrap_or(&0), *block.iter().max().unwrap_or(&0));
@@ -151,7 +152,7 @@ fn warps_work_together() {
     }
 }
 
-/// Returns the arithmetic kernel's results, by the same Rust on the host.
+/// Returns the expected results of the arithmetic kernel, computed by the same Rust on the host.
 fn arithmetic(v: u64, a: u64, b: u32, c: u16, d: u8, p: u64) -> [u64; 16] {
     let w = v as u32;
     let wide = u128::from(v) << 32 | u128::from(a);
@@ -310,7 +311,7 @@ fn a_barrier_duplicated_by_the_compiler_is_found() {
     }
 }
 
-/// Shows that one module serves many threads: each launches on memory of its own.
+/// Launches kernels of one module on several threads, each with its own memory.
 #[test]
 fn launches_run_side_by_side() {
     let [module, _] = modules();
@@ -321,7 +322,8 @@ fn launches_run_side_by_side() {
                 let mut device = Device::new();
                 let x = device.upload(&[2u32; 64]);
                 module.launch("tables", 2, 32, &arguments!(x), &device.regions, schedule(seed)).expect("no fault");
-                // v = 2: 23 from the match, v * v from the branch table, the third prime.
+                // For v = 2, the match gives 23, the branch table gives v * v, and the third prime
+                // is 5.
                 assert_eq!(device.download::<u32>(x, 64), [23 + 4 + 5; 64]);
             });
         }

@@ -1,11 +1,11 @@
-//! Warp operations, barriers and the interleaving of threads.
+//! Tests of warp operations, of barriers, and of the interleaving of threads.
 
 mod common;
 
 use common::run;
 
-/// Returns each thread's `%r9` after `body`; before it `%r0` is the thread, `%r1` the lane, `%p1`
-/// whether the lane is odd.
+/// Returns each thread's `%r9` after `body`. Before it, `%r0` is the thread, `%r1` the lane, and
+/// `%p1` whether the lane is odd.
 fn threads(body: &str, count: u32, seed: u64) -> Vec<u32> {
     let text = format!(
         "mov.u32 %r0, %tid.x; mov.u32 %r1, %laneid; and.b32 %r2, %r1, 1; setp.ne.b32 %p1, %r2, 0;
@@ -31,7 +31,7 @@ const ODD: u32 = 0xaaaa_aaaa;
 fn votes() {
     expect("vote.sync.ballot.b32 %r9, %p1, -1;", 64, |_| ODD);
     expect("vote.sync.ballot.b32 %r9, !%p1, -1;", 64, |_| !ODD);
-    // A block that is no multiple of 32: lanes that are not there do not vote.
+    // The last warp is not full, and lanes that do not exist do not vote.
     expect("vote.sync.ballot.b32 %r9, %p1, -1;", 40, |t| if t < 32 { ODD } else { 0xaa });
     let truth = |mode: &str, p: &str| {
         format!("setp.lt.u32 %p2, %r0, 32; vote.sync.{mode}.pred %p3, {p}, -1; selp.b32 %r9, 1, 0, %p3;")
@@ -43,7 +43,7 @@ fn votes() {
     expect(&truth("uni", "%p2"), 64, |_| 1);
     expect(&truth("uni", "%p1"), 64, |_| 0);
     expect("setp.eq.b32 %p2, 1, 1; vote.sync.all.pred %p3, %p2, -1; selp.b32 %r9, 1, 0, %p3;", 40, |_| 1);
-    // Two groups with masks of their own.
+    // Two groups of lanes vote with different masks.
     let groups =
         "selp.b32 %r3, 0xaaaaaaaa, 0x55555555, %p1; setp.lt.u32 %p2, %r1, 8; vote.sync.ballot.b32 %r9, %p2, %r3;";
     expect(groups, 64, |t| if t % 2 == 1 { 0xaa } else { 0x55 });
@@ -59,12 +59,12 @@ fn shuffles() {
     expect("shfl.sync.up.b32 %r9|%p2, %r0, 2, 0, -1; @!%p2 add.s32 %r9, %r9, 100;", 32, |t| {
         if t >= 2 { t - 2 } else { t + 100 }
     });
-    // Segments of eight lanes: 24 in the mask's place.
+    // 24 in bits 8 to 12 makes segments of eight lanes.
     expect("shfl.sync.idx.b32 %r9, %r0, 1, 0x181f, -1;", 32, |t| t / 8 * 8 + 1);
     expect("shfl.sync.down.b32 %r9, %r0, 4, 0x181f, -1;", 32, |t| if t % 8 < 4 { t + 4 } else { t });
-    // Each lane asks for its own.
+    // Each lane reads from a different lane.
     expect("sub.s32 %r3, 31, %r1; shfl.sync.idx.b32 %r9, %r0, %r3, 31, -1;", 32, |t| 31 - t);
-    // From a lane that takes no part nothing can be had: here the even lanes read odd ones.
+    // The even lanes read from odd lanes, which do not participate, so the result is random.
     let half = "@%p1 bra $end; add.s32 %r3, %r1, 1; shfl.sync.idx.b32 %r9, %r0, %r3, 31, 0x55555555; $end:";
     assert_ne!(threads(half, 32, 1), threads(half, 32, 2));
 }
@@ -96,7 +96,7 @@ fn matches_and_reductions() {
 fn active_masks_hold_at_least_oneself_and_agree() {
     let mut sizes = Vec::new();
     for seed in 0..20 {
-        // Those who see each other can vote together, whatever the mask is.
+        // Lanes that are in the same active mask can vote together, whatever the mask is.
         let masks = threads("@%p1 bra $end; activemask.b32 %r9; vote.sync.ballot.b32 %r3, 1, %r9; $end:", 32, seed);
         for (lane, mask) in masks.iter().enumerate().step_by(2) {
             assert!(mask >> lane & 1 == 1 && mask & ODD == 0);
@@ -109,7 +109,8 @@ fn active_masks_hold_at_least_oneself_and_agree() {
 
 #[test]
 fn barriers() {
-    // Each thread writes a word, then reads its neighbour's: only a barrier makes that right.
+    // Each thread writes a word and then reads another thread's word, which is only correct with a
+    // barrier.
     let shared = |barrier: &str| {
         format!(
             "{{ .shared .align 16 .b8 sm[256]; mov.u32 %r4, sm; }} shl.b32 %r5, %r0, 2; add.s32 %r6, %r4, %r5;
@@ -125,19 +126,19 @@ fn barriers() {
     expect("setp.lt.u32 %p2, %r0, 5; barrier.cta.red.popc.aligned.u32 %r9, 0, !%p2;", 64, |_| 59);
     expect("bar.red.and.pred %p2, 0, %p1; selp.b32 %r9, 1, 0, %p2;", 64, |_| 0);
     expect("bar.red.or.pred %p2, 0, %p1; selp.b32 %r9, 1, 0, %p2;", 64, |_| 1);
-    // Threads that have left are not waited for.
+    // A barrier does not wait for threads that have exited.
     expect("setp.ge.u32 %p2, %r0, 40; @%p2 exit; bar.red.popc.u32 %r9, 0, %p1;", 64, |t| if t < 40 { 20 } else { 0 });
-    // One warp arrives and goes on, the other waits for it.
+    // One warp arrives and continues, and the other warp waits for it.
     let arrive = "{ .shared .align 16 .b8 sm[16]; mov.u32 %r4, sm; } setp.lt.u32 %p2, %r0, 32; mov.b32 %r9, 8; @%p2 bra $wait;
         st.shared.b32 [%r4], 9; barrier.cta.arrive 1, 64; bra.uni $end; $wait: barrier.cta.sync 1, 64; ld.shared.b32 %r9, [%r4]; $end:";
     expect(arrive, 64, |t| if t < 32 { 9 } else { 8 });
-    // Many rounds: a fast thread cannot overtake.
+    // In a loop of barriers, no thread can overtake.
     let rounds = "mov.b32 %r9, 0; mov.b32 %r3, 0; $round: bar.red.popc.u32 %r5, 0, %p1; add.s32 %r9, %r9, %r5;
         bar.sync 0; add.s32 %r3, %r3, 1; setp.lt.u32 %p2, %r3, 10; @%p2 bra $round;";
     expect(rounds, 96, |_| 480);
 }
 
-/// Runs blocks that wait for each other through global memory, one spinning until the other has
+/// Runs blocks that wait for each other through global memory. One block spins until the other has
 /// written.
 #[test]
 fn blocks_run_side_by_side() {
@@ -147,8 +148,7 @@ fn blocks_run_side_by_side() {
     assert_eq!(run(body, 2, 1, &[0], 2, 1), Ok(vec![77, 77]));
 }
 
-/// Shows that, without an atomic, increments of different threads get lost: the interleaving must
-/// show it.
+/// Shows that increments without atomics lose updates. The interleaving must make this visible.
 #[test]
 fn lost_updates_show() {
     let body =
@@ -159,9 +159,9 @@ fn lost_updates_show() {
     assert!(sums.iter().any(|s| *s != sums[0]), "{sums:?}");
 }
 
-/// Counts in how many of 100 schedules one block of 128 threads, each of which reads the word that
-/// its neighbour at `distance` has written to shared memory, finds another than that one, with
-/// `between` them.
+/// Returns in how many of 100 schedules a block of 128 threads reads a wrong word. Each thread
+/// writes a word to shared memory, executes `between`, and reads the word of its neighbour at
+/// `distance`.
 fn wrong_neighbours(distance: u32, between: &str) -> usize {
     let body = format!(
         ".shared .align 4 .b8 words[512]; mov.b32 %r3, words; shl.b32 %r4, %r0, 2; add.s32 %r5, %r3, %r4;
@@ -177,7 +177,8 @@ fn wrong_neighbours(distance: u32, between: &str) -> usize {
 fn a_barrier_that_is_left_out_is_noticed_within_few_launches() {
     assert_eq!(wrong_neighbours(64, "bar.sync 0;"), 0);
     assert_eq!(wrong_neighbours(1, "bar.warp.sync -1;"), 0);
-    // Of other warps nothing is certain; within a warp the lanes move together as a rule.
+    // Without a barrier, the order of warps is random, but the lanes of a warp usually move
+    // together.
     assert!(wrong_neighbours(64, "") > 90, "{}", wrong_neighbours(64, ""));
     assert!(wrong_neighbours(64, "bar.warp.sync -1;") > 90);
     assert!(wrong_neighbours(1, "") > 50, "{}", wrong_neighbours(1, ""));

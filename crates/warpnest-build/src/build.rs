@@ -1,4 +1,4 @@
-//! The build of a package: options, and the modules that are written together.
+//! The build of a package, with its options and the writing of its modules.
 
 use std::fs;
 use std::path::{Path, PathBuf, absolute};
@@ -11,10 +11,10 @@ use crate::report::{Assembled, Built, Module, Progress, Report};
 use crate::target::{TRIPLE, Target};
 use crate::{compile, digest, merge, ptxas};
 
-/// The command that builds PTX if nothing else is said.
+/// The default for the command that builds the PTX.
 const COMMAND: &str = "cargo warpnest build-ptx";
 
-/// The comment that an entry point leaves in the PTX if its kernel was named.
+/// The comment in the PTX of an entry point whose kernel was requested by name.
 const KERNEL: &str = "//@kernel ";
 
 /// A build of a package's kernels.
@@ -42,7 +42,7 @@ impl Build {
     /// Prepares a build of the package with this manifest, a `Cargo.toml`.
     ///
     /// # Errors
-    /// If the manifest cannot be read by cargo, or has no package with a library.
+    /// Fails if cargo cannot read the manifest, or if it has no package with a library.
     pub fn new(manifest: impl AsRef<Path>) -> Result<Build> {
         let package = Package::read(manifest.as_ref())?;
         Ok(Build {
@@ -58,11 +58,11 @@ impl Build {
         })
     }
 
-    /// Prepares a build for a build script: files and cargo's work are in the script's folder
+    /// Prepares a build for a build script. Its files and cargo's work go to the script's folder
     /// `OUT_DIR`.
     ///
-    /// It is `None` where the script itself runs for a build of PTX, which is so if the script
-    /// belongs to the package of the kernels. There is nothing to do then.
+    /// Returns `None` if the script itself runs during a build of PTX, which happens if it belongs
+    /// to the package of the kernels. Then there is nothing to do.
     ///
     /// # Errors
     /// As for [`new`](Build::new).
@@ -75,62 +75,63 @@ impl Build {
         Ok(Some(build.output(&out).work_dir(out.join("ptx-build"))))
     }
 
-    /// Sets the targets; without this call [`Target::defaults`], which are `warpnest`'s targets.
+    /// Sets the targets. The default is [`Target::defaults`], which are `warpnest`'s targets.
     pub fn targets(mut self, targets: impl IntoIterator<Item = Target>) -> Build {
         self.targets = targets.into_iter().collect();
         self
     }
 
-    /// Sets the folder of the PTX; without this call `ptx` in the package's folder.
+    /// Sets the folder of the PTX. The default is `ptx` in the package's folder.
     pub fn output(mut self, folder: impl AsRef<Path>) -> Build {
         self.output = folder.as_ref().to_owned();
         self
     }
 
-    /// Sets the beginning of the files' names, as `kernels` of `kernels_sm90.ptx`; without this
-    /// call the name of the crate.
+    /// Sets the beginning of the files' names, such as `kernels` in `kernels_sm90.ptx`. The default
+    /// is the name of the crate.
     pub fn file_stem(mut self, stem: &str) -> Build {
         self.stem = stem.into();
         self
     }
 
-    /// Sets the folder of cargo's work; without this call `ptx-build` in cargo's target folder.
+    /// Sets the folder of cargo's work. The default is `ptx-build` in cargo's target folder.
     pub fn work_dir(mut self, folder: impl AsRef<Path>) -> Build {
         self.work = folder.as_ref().to_owned();
         self
     }
 
-    /// Sets the command that headers and errors tell the reader to run; without this call
-    /// `cargo warpnest build-ptx`.
+    /// Sets the command that headers and errors tell the reader to run. The default is `cargo
+    /// warpnest build-ptx`.
     pub fn command(mut self, command: &str) -> Build {
         self.command = command.into();
         self
     }
 
-    /// Has only these kernels compiled, by the names of their structs; without this call all.
+    /// Makes the build compile only these kernels, by the names of their structs. The default is
+    /// all.
     ///
-    /// Their entry points take the place of those that the files have, which is a matter of seconds
-    /// for a large package. What comes out is for trying a change: its header has no digest, so
-    /// that checks refuse it ([`Error::Stale`]) until all kernels are built again.
+    /// Their entry points replace the older ones in the files. For a large package this takes only
+    /// seconds. The result is for trying a change: its header has no digest, so checks refuse it
+    /// ([`Error::Stale`]) until all kernels are built again.
     pub fn kernels<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Build {
         self.kernels = names.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Has each module assembled by a ptxas, such as [`ptxas::find`] finds, before anything is
-    /// written. Kernels that ptxas refuses are an error.
+    /// Makes the build assemble each module with a ptxas, such as [`ptxas::find`] returns, before
+    /// anything is written. If ptxas refuses a kernel, the build fails.
     pub fn assemble_with(mut self, ptxas: impl Into<PathBuf>) -> Build {
         self.ptxas = Some(ptxas.into());
         self
     }
 
-    /// Has a function called when a stage begins.
+    /// Makes the build call a function when a stage begins.
     pub fn on_progress(mut self, tell: impl Fn(Progress) + 'static) -> Build {
         self.progress = Box::new(tell);
         self
     }
 
-    /// Returns cargo's target folder for the package, where [`ptxas::find`] looks, too.
+    /// Returns cargo's target folder for the package. [`ptxas::find`] takes it as an argument.
     pub fn target_dir(&self) -> &Path {
         &self.package.target_dir
     }
@@ -141,11 +142,11 @@ impl Build {
         self.targets.iter().map(|target| Module { path: path(target), target: target.clone() }).collect()
     }
 
-    /// Compiles the package for each target, lints the PTX, and writes all modules or none.
+    /// Compiles the package for each target, lints the PTX, and writes either all modules or none.
     ///
-    /// # Errors
-    /// If there is no compiler ([`Error::NoCompiler`]), cargo fails ([`Error::Failed`], with
-    /// cargo's output), the PTX has findings ([`Error::Lint`]) or cannot be assembled. Then no file
+    /// Fails if there is no compiler ([`Error::NoCompiler`]), cargo fails ([`Error::Failed`], with
+    /// cargo's output), the PTX has findings ([`Error::Lint`]) or cannot be assembled. In these
+    /// cases no file is changed.
     /// has changed.
     pub fn run(&self) -> Result<Report> {
         let modules = self.modules();
@@ -166,8 +167,8 @@ impl Build {
         Ok(Report { compiler, modules, sources: digest::sources(&self.package) })
     }
 
-    /// Compiles all modules at once, since none has work for a second core; returns the whole
-    /// files.
+    /// Compiles all modules in parallel, because one compilation uses only one core. Returns the
+    /// text of each file.
     pub(crate) fn compile(&self, modules: &[Module], compiler: &Compiler) -> Result<Vec<String>> {
         let work = self.work()?;
         let (package, kernels, work) = (&self.package, self.kernels.as_slice(), work.as_path());
@@ -183,7 +184,7 @@ impl Build {
         modules.iter().zip(ptx).map(|(module, ptx)| self.file(module, &ptx, compiler)).collect()
     }
 
-    /// Returns the file of a module whose kernels were compiled to this PTX.
+    /// Returns the text of a module's file, given the PTX of the kernels that were compiled.
     fn file(&self, module: &Module, ptx: &str, compiler: &Compiler) -> Result<String> {
         let header = self.header(&module.target, compiler)?;
         if self.kernels.is_empty() {
@@ -213,7 +214,7 @@ impl Build {
         digest::of_package(&self.package, target)
     }
 
-    /// Fails with all findings in the modules' texts.
+    /// Fails with all findings in the modules' texts, if there are any.
     pub(crate) fn lint<'m>(&self, texts: impl Iterator<Item = (&'m Module, &'m String)>) -> Result<()> {
         let of_module = |(module, text): (&Module, &String)| {
             let findings = ptx_tools::lint(text).into_iter();
@@ -231,7 +232,8 @@ impl Build {
         Ok(Some(Assembled { usage, warnings }))
     }
 
-    /// Returns the folder of cargo's work, which cargo must find from any other.
+    /// Returns the absolute path of the folder of cargo's work, because cargo runs in another
+    /// folder.
     fn work(&self) -> Result<PathBuf> {
         absolute(&self.work).map_err(Error::io("find", &self.work))
     }
@@ -247,11 +249,12 @@ impl Build {
     }
 }
 
-/// Writes the modules whose files have another text; returns for each whether it was written. No
-/// file has changed unless all texts are on the disk.
+/// Writes the modules whose text has changed, and returns for each module whether it was written.
+/// No file is changed before all new texts are on disk.
 fn write_all(modules: &[Module], texts: &[String]) -> Result<Vec<bool>> {
     let mut written = Vec::new();
-    // A disk that is full is noticed before a file takes the place of an older one.
+    // The new texts go to other files first, so a full disk is noticed before an old file is
+    // replaced.
     let new = |path: &Path| path.with_extension("ptx.new");
     let mut write = || {
         for (Module { path, .. }, text) in modules.iter().zip(texts) {

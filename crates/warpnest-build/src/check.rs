@@ -1,4 +1,4 @@
-//! Checks of files that were built before.
+//! Checks of files that were built earlier.
 
 use std::fs;
 
@@ -9,10 +9,10 @@ use crate::header::Header;
 use crate::report::{Comparison, Module};
 
 impl Module {
-    /// Reads the file: all of its text, and its header.
+    /// Reads the file, and returns its whole text and its header.
     ///
     /// # Errors
-    /// If the file cannot be read or has no header.
+    /// Fails if the file cannot be read or has no header.
     pub fn committed(&self) -> Result<(String, Header)> {
         let text = fs::read_to_string(&self.path).map_err(Error::io("read", &self.path))?;
         let header = Header::parse(&text, &self.path)?;
@@ -21,42 +21,42 @@ impl Module {
 }
 
 impl Build {
-    /// Checks that the files were built from the sources as they are now.
+    /// Checks that the files were built from the current sources.
     ///
     /// # Errors
-    /// [`Error::Stale`] names the first file that was not.
+    /// [`Error::Stale`] names the first file that was built from other sources.
     pub fn check_digests(&self) -> Result<()> {
         self.check_targets()?;
         self.modules().iter().try_for_each(|module| self.check_digest(module).map(drop))
     }
 
-    /// Lints the files.
+    /// Lints all files of the build.
     ///
     /// # Errors
-    /// [`Error::Lint`] has all findings.
+    /// [`Error::Lint`] lists all findings.
     pub fn check_lint(&self) -> Result<()> {
         let modules = self.modules();
         let texts = modules.iter().map(|module| Ok(module.committed()?.0)).collect::<Result<Vec<_>>>()?;
         self.lint(modules.iter().zip(&texts))
     }
 
-    /// Does [`compare`](Build::compare) with each file.
+    /// Calls [`compare`](Build::compare) for each file.
     ///
     /// # Errors
     /// [`Error::Stale`] and [`Error::Different`] name the first file that does not belong to the
-    /// sources; other errors are as for [`run`](Build::run).
+    /// sources. Other errors are the same as for [`run`](Build::run).
     pub fn check(&self) -> Result<Vec<(Module, Comparison)>> {
         self.check_digests()?;
         let compared = |module: Module| self.compare(&module).map(|comparison| (module, comparison));
         self.modules().into_iter().map(compared).collect()
     }
 
-    /// Builds a file again with the compiler that it names, if that is here, and compares bytes.
-    /// Nothing is written.
+    /// Builds a file again, if the compiler that the file names is installed, and compares the
+    /// bytes. Writes nothing.
     ///
     /// # Errors
-    /// [`Error::Stale`] or [`Error::Different`] if the file does not belong to the sources; other
-    /// errors are as for [`run`](Build::run).
+    /// [`Error::Stale`] or [`Error::Different`] if the file does not belong to the sources. Other
+    /// errors are the same as for [`run`](Build::run).
     pub fn compare(&self, module: &Module) -> Result<Comparison> {
         let recorded = self.check_digest(module)?.compiler;
         let Ok(compiler) = compiler::find_version(&recorded) else { return Ok(Comparison::DigestOnly(recorded)) };
@@ -79,7 +79,7 @@ impl Build {
     }
 }
 
-/// Returns the first difference behind the first line, which names the command of the build.
+/// Returns the first difference after the first line, which contains the command of the build.
 fn first_difference(committed: &str, built: &str) -> Option<String> {
     let behind_title = |text: &str| text.find('\n').map_or(0, |end| end + 1);
     if committed[behind_title(committed)..] == built[behind_title(built)..] {

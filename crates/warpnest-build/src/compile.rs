@@ -1,4 +1,4 @@
-//! One run of cargo, which compiles a package to PTX for one target. docs/toolchain.md gives the
+//! A run of cargo that compiles a package to PTX for one target. docs/toolchain.md gives the
 //! reasons for each flag.
 
 use std::fs;
@@ -12,22 +12,23 @@ use crate::package::Package;
 use crate::process::{capture, cargo};
 use crate::target::{PROFILE, PROFILE_SETTINGS, TRIPLE, Target};
 
-/// The `cfg` of the crate whose kernels have entry points: the one that is compiled to PTX, and
-/// none that it depends on. The `cfg` of one kernel's entry points is the kernel's name.
+/// The `cfg` of the crate whose kernels have entry points. It is set only for the crate that is
+/// compiled to PTX, not for its dependencies. To compile a single kernel, the kernel's name is the
+/// `cfg` instead.
 const ENTRY_POINTS: &str = "warpnest_entry_points";
 
-/// The flag that keeps warnings from an error's text, where hundreds would hide it.
+/// The flag that disables warnings, because hundreds of them would hide the text of an error.
 ///
-/// rustc warns of each crate's version of PTX, and of what the recipe does on purpose. The name of
-/// any kernel is a `cfg`. A crate without entry points does not use what these alone need, such as
-/// the lengths of shared arrays. The build for the host warns of a source's own faults.
+/// rustc would warn about each crate's PTX version, intended flags, and each kernel name that is a
+/// `cfg`. In a crate without entry points it would warn about unused items, such as the lengths of
+/// shared arrays. Faults of the sources cause warnings in the build for the host.
 const NO_WARNINGS: &str = "-Awarnings";
 
-/// Compiles a package and returns the PTX, with launch bounds and without a header. It has all
-/// kernels or, if names are given, the kernels with these names.
+/// Compiles a package and returns its PTX, with launch bounds and without a header. The PTX has all
+/// kernels, or only the kernels named in `kernels` if there are any.
 ///
-/// Cargo's files are in `work`, in a folder for each GPU, since changing the flags of a folder's
-/// builds means compiling core again.
+/// Cargo's files go to `work`, in a separate folder for each GPU. Otherwise the change of flags
+/// would make cargo compile core again.
 pub fn compile(
     package: &Package,
     target: &Target,
@@ -38,8 +39,8 @@ pub fn compile(
     let dir = work.join(target.cpu());
     let raw = work_file(package, target, work);
     fs::create_dir_all(&dir).map_err(Error::io("create", &dir))?;
-    // Cargo does not know this file, and an old one must not pass for the new. (Cargo runs the
-    // compiler each time: without a link step it never finds the library that would be up to date.)
+    // Cargo does not know this file, so an old file could be taken for the new one. Cargo runs the
+    // compiler each time, because without a link step it never finds an up-to-date library.
     if raw.exists() {
         fs::remove_file(&raw).map_err(Error::io("remove", &raw))?;
     }
@@ -49,7 +50,8 @@ pub fn compile(
         .current_dir(&package.workspace)
         .env("RUSTC_BOOTSTRAP", "1")
         .env("RUSTC", &compiler.rustc)
-        // Empty and not absent, to win over a wrapper in the user's cargo configuration too.
+        // The variables are empty instead of unset, so that they also override a wrapper in the
+        // user's cargo configuration.
         .envs([("RUSTC_WRAPPER", ""), ("RUSTC_WORKSPACE_WRAPPER", "")])
         .env("RUSTFLAGS", format!("{} {NO_WARNINGS}", target.flags().join(" ")))
         .args(["rustc", "--lib", "--crate-type", "cdylib", "--manifest-path"])
@@ -74,19 +76,19 @@ pub fn compile(
     Ok(ptx)
 }
 
-/// Returns the file in `work` that has the PTX of the last build.
+/// Returns the path in `work` of the file that has the PTX of the last build.
 pub fn work_file(package: &Package, target: &Target, work: &Path) -> PathBuf {
     work.join(target.cpu()).join(format!("{}{}", package.crate_name, target.file_suffix()))
 }
 
-/// Removes the variables of the environment that could change what the recipe builds, or with what.
+/// Removes the environment variables that could change what is built, or how.
 fn keep_environment_out(command: &mut Command) {
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(interferes)) {
         command.env_remove(name);
     }
 }
 
-/// Returns whether a variable of the environment could change what the recipe builds, or with what.
+/// Returns whether an environment variable could change what is built, or how.
 fn interferes(name: &str) -> bool {
     let prefixes = ["CARGO_BUILD_", "CARGO_PROFILE_", "CARGO_TARGET_", "CARGO_UNSTABLE_"];
     let names = [

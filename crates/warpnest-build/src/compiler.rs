@@ -1,5 +1,5 @@
-//! Finding a compiler for the kernels: a rustc that knows the NVPTX target, with the source of its
-//! library beside it.
+//! The search for a compiler for the kernels: a rustc that knows the NVPTX target and has the
+//! source of its library.
 
 use std::fmt;
 use std::fs;
@@ -10,25 +10,26 @@ use crate::error::{Error, Result};
 use crate::process::capture;
 use crate::target::TRIPLE;
 
-/// The variable that names a rustc by its path and has precedence over all else.
+/// The environment variable with the path of a rustc. It has precedence over all other compilers.
 pub const VARIABLE: &str = "WARPNEST_KERNEL_RUSTC";
-/// A GPU that the compiler must know; the newest that the recipe names.
+/// A GPU that the compiler must know, which is the newest GPU of the default targets.
 const NEEDED_CPU: &str = "sm_90";
 
-/// The package of Debian 12 that has one.
+/// The command that installs a compiler on Debian 12.
 const INSTALL_DEBIAN: &str = "apt-get update && apt-get install rustc-web rust-web-src";
-/// The command for every other system.
+/// The command that installs a compiler on every other system.
 const INSTALL_RUSTUP: &str = "rustup toolchain install nightly --profile minimal --component rust-src";
 
-/// Why a candidate is refused.
+/// The reason why a candidate is refused.
 type Refusal = String;
 
-/// A compiler that passed every test.
+/// A compiler that passed all checks.
 #[derive(Clone, Debug)]
 pub struct Compiler {
-    /// The full path: a bare `rustc` would be rustup's proxy, which picks the host's toolchain.
+    /// The full path of the rustc. A bare `rustc` would be rustup's proxy, which runs the host's
+    /// toolchain.
     pub rustc: PathBuf,
-    /// Its version.
+    /// The version of the compiler.
     pub version: Version,
 }
 
@@ -38,10 +39,11 @@ impl fmt::Display for Compiler {
     }
 }
 
-/// The output of `rustc -vV`.
+/// A compiler's version, from `rustc -vV`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Version {
-    /// The first line and LLVM's version: recorded in the PTX, since both decide its bytes.
+    /// The first line and the version of LLVM. It is recorded in the PTX, because both determine
+    /// its bytes.
     pub line: String,
     number: (u32, u32),
 }
@@ -60,7 +62,7 @@ impl Version {
     }
 }
 
-/// The source of a candidate.
+/// The origin of a candidate.
 #[derive(Clone, Debug)]
 enum Origin {
     Variable,
@@ -71,8 +73,8 @@ enum Origin {
 impl Origin {
     /// Returns the oldest release that is accepted.
     ///
-    /// As Debian packages it, that is 1.96, which was tried. Official builds are accepted that no
-    /// longer copy barriers into divergent branches by themselves.
+    /// For Debian's package that is 1.96, which was tested. Official builds must be 1.97 or later,
+    /// because these no longer copy barriers into divergent branches by default.
     fn oldest(&self) -> (u32, u32) {
         if let Origin::Rustup(_) = self { (1, 97) } else { (1, 96) }
     }
@@ -96,7 +98,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// The answers of a candidate.
+/// The properties of a candidate.
 struct Facts {
     verbose_version: String,
     library: PathBuf,
@@ -104,14 +106,13 @@ struct Facts {
     cpus: Option<String>,
 }
 
-/// Returns the first compiler that will do, or an error that lists what was tried and what to
-/// install.
+/// Returns the first suitable compiler, or an error that lists what was tried and what to install.
 pub fn find() -> Result<Compiler> {
     search(|_| true)
 }
 
-/// Returns the first compiler such as [`find`] looks for, whose version is `line`: the one that
-/// built a committed file.
+/// Returns the first suitable compiler whose version is `line`. That is the compiler that built a
+/// committed file.
 pub fn find_version(line: &str) -> Result<Compiler> {
     search(|version| version.line == line)
 }
@@ -119,7 +120,8 @@ pub fn find_version(line: &str) -> Result<Compiler> {
 fn search(wanted: impl Fn(&Version) -> bool) -> Result<Compiler> {
     let mut tried = Vec::new();
     let mut candidates = Vec::new();
-    // A compiler named by hand is used or refused; another one instead would be a surprise.
+    // A compiler that the user names is used or refused. Another compiler instead would be a
+    // surprise.
     if let Some(path) = std::env::var_os(VARIABLE) {
         candidates.push((Origin::Variable, PathBuf::from(path)));
     } else {
@@ -141,15 +143,16 @@ fn search(wanted: impl Fn(&Version) -> bool) -> Result<Compiler> {
     Err(Error::NoCompiler { install, variable: VARIABLE, tried })
 }
 
-/// Returns every installed toolchain with the path of its rustc (not rustup's proxy).
+/// Returns every installed toolchain with the path of its own rustc, not of rustup's proxy.
 fn rustup_toolchains() -> Result<Vec<(Origin, PathBuf)>, Refusal> {
     let (list, _) = capture(Command::new("rustup").args(["toolchain", "list"])).map_err(refusal)?;
-    // A line is a name, perhaps with "(default)" behind it; with no toolchain there is a sentence
-    // instead.
+    // Each line has a name, possibly followed by "(default)". If there is no toolchain, there is a
+    // sentence instead.
     let names = list.lines().filter(|line| !line.starts_with("no ")).filter_map(|line| line.split_whitespace().next());
     let rustc = |name: &str| {
         let sysroot = capture(Command::new("rustup").args(["run", name, "rustc", "--print", "sysroot"]));
-        // A broken toolchain gives an empty path here, which is then refused by its name.
+        // For a broken toolchain the sysroot is empty. The check of the candidate then refuses its
+        // path.
         Path::new(sysroot.map(|(out, _)| out).unwrap_or_default().trim()).join("bin/rustc")
     };
     Ok(names.map(|name| (Origin::Rustup(name.into()), rustc(name))).collect())
@@ -190,7 +193,7 @@ fn refusal(error: Error) -> Refusal {
     format!("{error:?}")
 }
 
-/// Returns the command that installs a compiler on the system whose `os-release` this is.
+/// Returns the command that installs a compiler on the system with this `os-release`.
 fn install_command(os_release: &str) -> &'static str {
     let has = |line: &str| os_release.lines().any(|other| other.replace('"', "") == line);
     if has("ID=debian") && has("VERSION_ID=12") { INSTALL_DEBIAN } else { INSTALL_RUSTUP }

@@ -1,9 +1,8 @@
-//! The digest that ties a PTX file to the sources it was built from.
+//! The digest that ties a PTX file to the sources from which it was built.
 //!
-//! It covers what decides the PTX and is not the compiler's: the sources of the package and of all
-//! that it depends on by path, what their manifests say of features and dependencies, the versions
-//! and checksums of packages that were fetched, the profile, and the flags. The compiler is not in
-//! it: its version is recorded beside it.
+//! It covers the sources of the package and of all its path dependencies, and the features and
+//! dependencies in their manifests. It also covers the versions and checksums of fetched packages,
+//! the profile, and the flags. The compiler's version is not in it, but is recorded beside it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,12 +25,13 @@ pub fn of_package(package: &Package, target: &Target) -> Result<String> {
     parts.extend(package.fetched.iter().map(|(name, fixed)| (name.clone(), fixed.clone().into_bytes())));
     parts.push(("[profile]".into(), PROFILE_SETTINGS.join("\n").into_bytes()));
     parts.push(("[flags]".into(), target.flags().join("\n").into_bytes()));
-    // By name, since the order in which a folder lists its files differs between machines.
+    // The parts are sorted by name, because the order of files in a folder differs between
+    // machines.
     parts.sort();
     Ok(hash(&parts))
 }
 
-/// Returns the files and folders that [`of_package`] reads, and what `cargo metadata` reads.
+/// Returns the files and folders that [`of_package`] and `cargo metadata` read.
 pub fn sources(package: &Package) -> Vec<PathBuf> {
     let of_crate = |one: &LocalCrate| {
         [one.manifest.clone(), one.sources.clone()].into_iter().chain(one.build_script.clone()).collect::<Vec<_>>()
@@ -40,8 +40,8 @@ pub fn sources(package: &Package) -> Vec<PathBuf> {
     package.local.iter().flat_map(of_crate).chain([lock]).collect()
 }
 
-/// Returns the files of a crate that are compiled for the GPU, each with a name that is the same on
-/// all machines.
+/// Returns the files of a crate that are compiled for the GPU. Each file has a name that is the
+/// same on all machines.
 fn files(one: &LocalCrate) -> Result<Vec<(String, PathBuf)>> {
     let mut paths = Vec::new();
     collect(one, &one.sources, &mut paths)?;
@@ -60,9 +60,9 @@ fn collect(one: &LocalCrate, dir: &Path, files: &mut Vec<PathBuf>) -> Result<()>
     for entry in fs::read_dir(dir).map_err(Error::io("list", dir))? {
         let path = entry.map_err(Error::io("list", dir))?.path();
         let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-        // Cargo's folder, of a package whose sources are not in a folder of their own.
+        // This is cargo's target folder, if the package's sources are not in a separate folder.
         let built = path.join("CACHEDIR.TAG").is_file();
-        // PTX is what comes out, maybe into the same folder.
+        // PTX is an output, possibly in the same folder.
         let ptx = path.extension().is_some_and(|end| end == "ptx");
         if hidden || built || ptx || one.host_only.iter().any(|host| path.starts_with(host)) {
             continue;
@@ -72,8 +72,8 @@ fn collect(one: &LocalCrate, dir: &Path, files: &mut Vec<PathBuf>) -> Result<()>
     Ok(())
 }
 
-/// Hashes the parts. Lengths stand before the bytes, so that moving a byte from one part to its
-/// neighbour changes the digest.
+/// Hashes the parts. Each part is preceded by its length, so moving a byte from one part to the
+/// next changes the digest.
 fn hash(parts: &[(String, Vec<u8>)]) -> String {
     let mut state = Sha256::new();
     for (name, contents) in parts {
@@ -91,7 +91,7 @@ mod tests {
 
     use super::*;
 
-    /// A package in a folder of its own: `own`, which depends on `libm` of a registry.
+    /// A package `own` in its own folder, which depends on `libm` from a registry.
     struct Sample {
         folder: TempDir,
         package: Package,
@@ -138,14 +138,14 @@ mod tests {
     #[test]
     fn the_digest_is_the_same_everywhere() {
         let (one, two) = (Sample::new(), Sample::new());
-        // Files that do not decide the PTX do not count.
+        // Files that do not determine the PTX are not in the digest.
         for path in ["tests/t.rs", "src/host/mod.rs", "src/main.rs", "src/.lib.rs.swp", "src/own_sm90.ptx"] {
             two.write(path, "text");
         }
         two.write("src/target/CACHEDIR.TAG", "");
         two.write("src/target/release.rs", "");
         assert_eq!(one.digest(), two.digest());
-        // Pinned: if this changes, every committed PTX file must be built again.
+        // If this digest changes, every committed PTX file must be built again.
         assert_eq!(one.digest(), "33e701a9011a7da0fc7f3f6d8445031f8616e6a7055910560319660602af7419");
     }
 

@@ -11,8 +11,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// The reason why a build, or a check of what was built, failed.
 ///
-/// `Debug` gives the message and its cause, as a user reads them: so a build script or an xtask may
-/// return the error from `main`, which prints it by `Debug`.
+/// The `Debug` form is the message and its cause, as a user reads them. So a build script or an
+/// xtask may return the error from `main`, which prints the `Debug` form.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -23,17 +23,17 @@ pub enum Error {
         .tried.iter().map(|line| format!("  - {line}")).collect::<Vec<_>>().join("\n")
     )]
     NoCompiler {
-        /// The command that installs one on this machine.
+        /// The command that installs a compiler on this machine.
         install: &'static str,
-        /// The variable that may name one.
+        /// The variable that can name a compiler.
         variable: &'static str,
-        /// The candidates, each with why it was refused.
+        /// The candidates, each with the reason why it was refused.
         tried: Vec<String>,
     },
     /// A file or folder could not be used.
     #[error("cannot {action} {}", .path.display())]
     Io {
-        /// The verb: `read`, `write`.
+        /// The verb, such as `read` or `write`.
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
@@ -48,25 +48,25 @@ pub enum Error {
         /// The system's error.
         source: io::Error,
     },
-    /// A program failed; cargo is the one that compiles.
+    /// A program failed. If it is cargo, the compilation failed.
     #[error("`{command}` failed ({status})\n{output}")]
     Failed {
         /// The command line.
         command: String,
         /// The status with which the program ended.
         status: ExitStatus,
-        /// What the program wrote, to its standard output and its standard error.
+        /// The text that the program wrote to its standard output and standard error.
         output: String,
     },
-    /// A program answered in another form than expected.
+    /// The output of a program has an unexpected form.
     #[error("the answer of {program} was not understood: {problem}")]
     Answer {
-        /// The program.
+        /// The name of the program.
         program: &'static str,
-        /// What is missing in its answer.
+        /// What is wrong with the output.
         problem: String,
     },
-    /// The manifest is one of a workspace alone.
+    /// The manifest belongs to a workspace without a package.
     #[error("{} has no package: name the manifest of the package that has the kernels", .manifest.display())]
     NoPackage {
         /// The manifest.
@@ -78,7 +78,7 @@ pub enum Error {
         /// The package's name.
         package: String,
     },
-    /// A manifest's list of files that are not for the GPU is no list of paths.
+    /// The manifest's list of files for the host only is not a list of paths.
     #[error("{}: host-only of [package.metadata.warpnest] must be a list of paths", .manifest.display())]
     HostOnly {
         /// The manifest.
@@ -90,27 +90,27 @@ pub enum Error {
         /// The text.
         text: String,
     },
-    /// A build needs at least one target, and no two for the same GPU.
+    /// The targets are none, or two of them are for the same GPU.
     #[error("the targets must be different GPUs, and one at least")]
     Targets,
-    /// A kernel that alone is to be built does not exist.
+    /// A kernel that was requested by name does not exist.
     #[error("no kernel for this GPU is declared as `kernel! {{ {name}<…>, …`")]
     NoKernel {
-        /// The name.
+        /// The requested name.
         name: String,
     },
-    /// Launch bounds that a kernel asks for cannot be given to it.
+    /// The launch bounds that a kernel requests cannot be applied.
     #[error("launch bounds `{request}`: {problem}")]
     LaunchBounds {
-        /// The request, as the PTX has it.
+        /// The request, as it is in the PTX.
         request: String,
-        /// Why it cannot be met.
+        /// The reason why the request cannot be applied.
         problem: String,
     },
-    /// The PTX has what it must not have. A build writes nothing then.
+    /// The PTX contains what the linter forbids. The build writes nothing.
     #[error("{} findings in the PTX:\n{}", .findings.len(), .findings.join("\n"))]
     Lint {
-        /// The findings, a line each.
+        /// The findings, one per line.
         findings: Vec<String>,
     },
     /// A file has no header, or an incomplete one.
@@ -129,7 +129,7 @@ pub enum Error {
         /// The command that builds it.
         command: String,
     },
-    /// A new build gives other bytes than a file has, although the sources are the same.
+    /// A new build produces other bytes than the file has, although the sources are the same.
     #[error("{} is not what its sources give ({difference}): run `{command}`", .path.display())]
     Different {
         /// The file.
@@ -151,7 +151,7 @@ impl fmt::Debug for Error {
 }
 
 impl Error {
-    /// Makes an [`Error::Io`] of the system's error.
+    /// Returns a function that makes an [`Error::Io`] from the system's error.
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Error::Io { action, path: path.to_owned(), source }
     }

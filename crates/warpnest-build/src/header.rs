@@ -1,22 +1,22 @@
-//! The comment lines at the head of a PTX file: the sources and the compiler that it was built
-//! from.
+//! The comment lines at the beginning of a PTX file, which name the sources and the compiler from
+//! which the file was built.
 
 use std::path::Path;
 
 use crate::error::{Error, Result};
 
-/// The records at the head of a PTX file.
+/// The data at the beginning of a PTX file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     /// The command that builds the file, for the reader.
     pub command: String,
-    /// The package that the file was built from, for the reader.
+    /// The package from which the file was built, for the reader.
     pub package: String,
     /// The digest of the sources, the profile and the flags.
     pub digest: String,
-    /// The compiler, as [`Version::line`](crate::compiler::Version::line) names it.
+    /// The compiler, as in [`Version::line`](crate::compiler::Version::line).
     pub compiler: String,
-    /// The flags that decide the target, for the reader; the digest covers them.
+    /// The flags that determine the target, for the reader. The digest covers them.
     pub flags: String,
 }
 
@@ -26,7 +26,7 @@ const COMPILER: &str = "// compiler: ";
 const FLAGS: &str = "// flags: ";
 
 impl Header {
-    /// Returns the header as it stands in the file.
+    /// Returns the header as text.
     pub fn render(&self) -> String {
         let Header { command, package, digest, compiler, flags } = self;
         format!(
@@ -34,7 +34,7 @@ impl Header {
         )
     }
 
-    /// Reads the header back from a whole PTX file; `path` is for the error.
+    /// Parses the header of a PTX file. `path` is for the error.
     pub fn parse(ptx: &str, path: &Path) -> Result<Header> {
         let head: Vec<&str> = ptx.lines().take_while(|line| line.starts_with("//")).collect();
         let field = |label: &str| {

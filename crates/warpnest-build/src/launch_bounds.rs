@@ -1,25 +1,26 @@
-//! Launch bounds, which rustc has no attribute for.
+//! Launch bounds of kernels, for which rustc has no attribute.
 //!
-//! A kernel asks for them with a comment that `global_asm!` carries into the PTX: `//@launch_bounds
-//! KERNEL maxntid=512 minnctapersm=4`. This step turns it into the directives `.maxntid` and
-//! `.minnctapersm` of that kernel. (Naming the kernel as `sym` also makes LLVM declare it a first
-//! time, without a body; that declaration goes too, since it would lack the directives.)
+//! A kernel requests them by a comment that `global_asm!` writes into the PTX: `//@launch_bounds
+//! KERNEL maxntid=512 minnctapersm=4`. This step converts the comment into the directives
+//! `.maxntid` and `.minnctapersm` of that kernel. Naming the kernel as `sym` also makes LLVM write
+//! a declaration of the kernel without a body. That declaration would lack the directives, so it is
+//! removed.
 
 use crate::error::{Error, Result};
 
 const DIRECTIVE: &str = "//@launch_bounds ";
 
-/// The bounds that one comment asks for.
+/// The bounds that one comment requests.
 #[derive(Debug, PartialEq, Eq)]
 struct Bounds<'a> {
     kernel: &'a str,
     directives: String,
 }
 
-/// Returns the PTX with every request carried out.
+/// Returns the PTX in which every request has been replaced by directives.
 ///
-/// A request that cannot be carried out is an error: without its bounds the kernel would still run,
-/// only with the wrong number of registers.
+/// A request that cannot be applied is an error. Without its bounds the kernel would still run, but
+/// with the wrong count of registers.
 pub fn apply(ptx: &str) -> Result<String> {
     let (requests, rest): (Vec<&str>, Vec<&str>) =
         ptx.lines().partition(|line| line.trim_start().starts_with(DIRECTIVE));
@@ -65,8 +66,8 @@ fn parse(line: &str) -> Result<Bounds<'_>, String> {
     Ok(Bounds { kernel, directives })
 }
 
-/// Puts the directives between the parameter list and the body, and removes declarations without a
-/// body.
+/// Inserts the directives between the parameter list and the body, and removes declarations that
+/// have no body.
 fn insert(ptx: &str, bounds: &Bounds<'_>) -> Result<String, String> {
     let name = bounds.kernel;
     let (mut out, mut rest, mut done) = (String::with_capacity(ptx.len() + 64), ptx, 0);
@@ -93,7 +94,7 @@ fn insert(ptx: &str, bounds: &Bounds<'_>) -> Result<String, String> {
     if done == 1 { Ok(out + rest) } else { Err(format!("the PTX has {done} kernels of the name {name}")) }
 }
 
-/// Finds `.entry NAME(…)`: where it starts, and the end of its parameter list.
+/// Returns the start of `.entry NAME(…)` and the end of its parameter list.
 fn find_entry(ptx: &str, name: &str) -> Option<(usize, usize)> {
     ptx.match_indices(".entry ").find_map(|(at, word)| {
         let start = at + word.len();

@@ -1,22 +1,22 @@
-//! Kernels of `warpnest` to PTX, for any crate that has some: what `cuda_builder` was for in
-//! rust-cuda.
+//! Compiles kernels of `warpnest` in any crate to PTX, as `cuda_builder` does for rust-cuda.
 //!
-//! rustc compiles for NVIDIA's GPUs by itself. What it needs beside is here: a compiler that knows
-//! how, flags without which kernels are wrong or slow, launch bounds, a lint, and a header by which
-//! PTX belongs to its sources. There is no plug-in, and no CUDA.
+//! rustc itself can compile for NVIDIA's GPUs. This crate adds what else is needed: the search for
+//! a suitable compiler, flags without which kernels are wrong or slow, launch bounds, and a linter.
+//! It also writes a header that ties the PTX to its sources. It needs neither a compiler plug-in
+//! nor CUDA.
 //!
 //! # A crate with kernels
 //!
 //! The library of a package declares kernels with the macro `kernel!` of `gpu-kernels`. It is
-//! `no_std` and says which unstable features of the GPU's target the macro takes:
+//! `no_std` and enables the unstable features of the GPU's target that the macro uses:
 //!
 //! ```text
 //! #![no_std]
 //! #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, asm_experimental_arch))]
 //! ```
 //!
-//! A program that launches them may be in the same package, as `src/main.rs`. What is for the host
-//! alone is left out of the GPU's build by the manifest:
+//! A program that launches the kernels may be in the same package, as `src/main.rs`. The manifest
+//! excludes dependencies that only the host needs from the GPU's build:
 //!
 //! ```toml
 //! [dependencies]
@@ -26,14 +26,14 @@
 //! warpnest = { version = "0.1", features = ["cuda"] }
 //! ```
 //!
-//! A build gives a file for each GPU, `ptx/own_kernels_sm75.ptx` and `ptx/own_kernels_sm90.ptx` for
-//! a crate `own_kernels`. It has the entry points of this crate alone, not the entry points of
-//! crates that this one depends on.
+//! A build makes a file for each GPU: for a crate `own_kernels`, these are
+//! `ptx/own_kernels_sm75.ptx` and `ptx/own_kernels_sm90.ptx`. A file has only the entry points of
+//! this crate, not the entry points of its dependencies.
 //!
 //! # How to build
 //!
-//! *As a cargo subcommand*, to commit what comes out, which users of the crate then need no
-//! compiler for:
+//! *As a cargo subcommand*, if you commit the PTX. Users of the crate then need no compiler for
+//! kernels:
 //!
 //! ```text
 //! cargo install --path crates/cargo-warpnest   # in a checkout
@@ -41,7 +41,7 @@
 //! cargo warpnest build-ptx --check
 //! ```
 //!
-//! *From an xtask*, the same by a few lines of Rust:
+//! *From an xtask*, which does the same in a few lines of Rust:
 //!
 //! ```no_run
 //! use warpnest_build::Build;
@@ -60,22 +60,22 @@
 //! }
 //! ```
 //!
-//! *From a build script*, to commit no PTX. Everyone who builds the crate then needs the compiler.
-//! Kernels are best in a package of their own then: a script of the same package is compiled again
-//! for each target.
+//! *From a build script*, if you do not commit the PTX. Everyone who builds the crate then needs
+//! the compiler. Put the kernels in a separate package, because a script of the same package is
+//! compiled again for each target.
 //!
 //! ```no_run
 //! use warpnest_build::{Build, Result};
 //!
 //! fn main() -> Result<()> {
-//!     // `None`: this script belongs to the kernels' package, and runs for the GPU's build of it.
+//!     // `None` means that this script belongs to the kernels' package and runs for its GPU build.
 //!     let Some(build) = Build::in_build_script("kernels/Cargo.toml")? else { return Ok(()) };
 //!     build.run()?.cargo_lines().iter().for_each(|line| println!("{line}"));
 //!     Ok(())
 //! }
 //! ```
 //!
-//! The program embeds what was built:
+//! The program embeds the PTX files:
 //!
 //! ```text
 //! static KERNELS: warpnest::Module = warpnest::Module::new(&[
@@ -86,25 +86,27 @@
 //!
 //! # What a build needs
 //!
-//! A rustc with the source of its library. It is the one that the variable `WARPNEST_KERNEL_RUSTC`
-//! names, else Debian's (`apt-get install rustc-web rust-web-src`), else a toolchain of rustup from
-//! 1.97 on with the component `rust-src`. [`Error::NoCompiler`] has the one command for the system
-//! at hand. The host's compiler may be any stable release.
+//! A build needs a rustc with the source of its library. The rustc is the one that the variable
+//! `WARPNEST_KERNEL_RUSTC` names, else Debian's (`apt-get install rustc-web rust-web-src`), else a
+//! rustup toolchain, 1.97 or later, with the component `rust-src`. If there is none,
+//! [`Error::NoCompiler`] contains the command that installs one. The host's compiler may be any
+//! stable release.
 //!
 //! # What belongs to the sources
 //!
-//! The digest in a file's header covers the sources of the package's library and of all crates that
-//! it depends on by path, their features and dependencies, the checksums of packages of a registry,
-//! and the flags. The root files of the package's programs do not count, nor do files that the
-//! manifest names as not for the GPU, relative to its folder, such as the modules of programs:
+//! The digest in a file's header covers the sources of the package's library and of all its path
+//! dependencies, their features and dependencies, the checksums of registry packages, and the
+//! flags. It does not cover the root files of the package's programs. Nor does it cover files that
+//! the manifest lists as not for the GPU, such as the modules of programs. Their paths are relative
+//! to the manifest's folder:
 //!
 //! ```toml
 //! [package.metadata.warpnest]
 //! host-only = ["src/host.rs", "src/engines"]
 //! ```
 //!
-//! [`Build::check`] compares the digest, and, where the compiler is the one that a file names, the
-//! bytes of a new build.
+//! [`Build::check`] compares the digest. If the compiler that a file names is installed, it also
+//! compares the bytes of a new build.
 
 mod build;
 mod check;

@@ -1,14 +1,15 @@
-//! A build of some kernels alone: their entry points take the place of those that a file has.
+//! The merge of a build of some kernels into a file, whose old entry points they replace.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Where the text of an entry point begins, which ends with a line that is `}`.
+/// The beginning of an entry point, whose text ends with a line that is `}`.
 const ENTRY: &str = ".visible .entry ";
 
-/// Returns the PTX `whole` in which the entry points of `some` stand in place of those with the
-/// same names, and behind the others if there is none.
+/// Returns the PTX `whole` with the entry points of `some`. They replace entry points of the same
+/// name, and other new entry points are appended.
 ///
-/// Data of the older entry points stays; data of the newer ones gets names that `whole` lacks.
+/// The data of the old entry points stays. The data of the new ones is renamed to names that
+/// `whole` does not use.
 pub fn merge(whole: &str, some: &str) -> String {
     let (whole_head, whole_entries) = split(whole);
     let (head, entries) = split(some);
@@ -31,7 +32,7 @@ pub fn merge(whole: &str, some: &str) -> String {
     text
 }
 
-/// Splits PTX into what stands before the first entry point, and the entry points with their names.
+/// Splits PTX into the text before the first entry point, and the entry points with their names.
 fn split(ptx: &str) -> (&str, Vec<(&str, &str)>) {
     let starts = ptx.match_indices(ENTRY).map(|(at, _)| at).filter(|&at| at == 0 || ptx.as_bytes()[at - 1] == b'\n');
     let mut starts: Vec<usize> = starts.collect();
@@ -51,7 +52,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c| !is_of_a_word(c)).filter(|word| !word.is_empty())
 }
 
-/// Gives the words of a text their new names.
+/// Replaces the words of a text that have new names.
 fn rename(text: &str, names: &BTreeMap<&str, String>) -> String {
     let parts = text.split_inclusive(|c| !is_of_a_word(c));
     let renamed = parts.map(|part| {
@@ -126,7 +127,7 @@ mod tests {
 ";
         let merged = merge(WHOLE, some);
         assert_eq!(merged, expected);
-        // A second time the data gets another name, for the first one is taken.
+        // In a second merge the data gets another name, because the first name is used.
         assert!(merge(&merged, some).contains("mov.u64 %rd2, switch_$_one_2;"));
     }
 

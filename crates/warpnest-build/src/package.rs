@@ -1,5 +1,5 @@
-//! A package with kernels, and the crates that are compiled for the GPU with it, as `cargo
-//! metadata` tells of them.
+//! A package with kernels, and the crates that are compiled for the GPU with it, according to
+//! `cargo metadata`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,18 +16,18 @@ use crate::target::TRIPLE;
 pub struct Package {
     /// The package's name.
     pub name: String,
-    /// The name of its library, as Rust code writes it.
+    /// The name of the package's library in Rust code.
     pub crate_name: String,
-    /// The path of its manifest.
+    /// The path of the package's manifest.
     pub manifest: PathBuf,
-    /// The root folder of its workspace.
+    /// The root folder of the package's workspace.
     pub workspace: PathBuf,
     /// Cargo's target folder.
     pub target_dir: PathBuf,
-    /// The crates with sources of their own: the package itself, and those that it depends on by
-    /// path.
+    /// The crates whose sources are local: the package itself and its path dependencies.
     pub local: Vec<LocalCrate>,
-    /// The crates from registries and repositories: name and version, and what fixes the contents.
+    /// The crates from registries and repositories: the name with the version, and the checksum or
+    /// source.
     pub fetched: BTreeSet<(String, String)>,
 }
 
@@ -36,9 +36,9 @@ pub struct Package {
 pub struct LocalCrate {
     /// The package's name.
     pub name: String,
-    /// What decides the compilation and stands in manifests.
+    /// The settings in manifests that affect the compilation.
     pub settings: String,
-    /// The path of its manifest.
+    /// The path of the package's manifest.
     pub manifest: PathBuf,
     /// The folder of the library's sources.
     pub sources: PathBuf,
@@ -49,9 +49,9 @@ pub struct LocalCrate {
 }
 
 impl Package {
-    /// Asks cargo about the package of a manifest.
+    /// Reads the package of a manifest through cargo.
     pub fn read(manifest: &Path) -> Result<Package> {
-        // An absolute path, since commands run in other folders.
+        // The path must be absolute, because commands run in other folders.
         let manifest = manifest.canonicalize().map_err(Error::io("read", manifest))?;
         let mut command = cargo();
         command.args(["metadata", "--format-version", "1", "--filter-platform", TRIPLE, "--manifest-path"]);
@@ -63,7 +63,7 @@ impl Package {
         Package::of_metadata(manifest, &metadata, &lock)
     }
 
-    /// Reads the answer of `cargo metadata`, with the text of the lock file.
+    /// Parses the output of `cargo metadata` and the text of the lock file.
     fn of_metadata(manifest: PathBuf, metadata: &Value, lock: &str) -> Result<Package> {
         let Some(root) = metadata["resolve"]["root"].as_str() else { return Err(Error::NoPackage { manifest }) };
         let (mut local, mut fetched) = (Vec::new(), BTreeSet::new());
@@ -112,7 +112,7 @@ impl LocalCrate {
         let sources = source(library).and_then(|file| Some(file.parent()?.to_owned()));
         let sources = sources.ok_or_else(|| not_understood(format!("{name} has no source")))?;
         let of_kind = |kind| array(&package["targets"]).filter(move |target| target["kind"][0] == kind);
-        // Programs are not compiled for the GPU; neither are the files that the manifest names.
+        // Programs, and files that the manifest names as host-only, are not compiled for the GPU.
         let mut host_only: Vec<PathBuf> = of_kind("bin").filter_map(source).collect();
         host_only.extend(named_host_only(package, &manifest)?);
         let build_script = of_kind("custom-build").find_map(source);
@@ -121,7 +121,7 @@ impl LocalCrate {
     }
 }
 
-/// Returns the files and folders that a manifest names as not for the GPU.
+/// Returns the files and folders that a manifest names as host-only.
 fn named_host_only(package: &Value, manifest: &Path) -> Result<Vec<PathBuf>> {
     let named = &package["metadata"]["warpnest"]["host-only"];
     let refuse = || Error::HostOnly { manifest: manifest.to_owned() };
@@ -131,8 +131,8 @@ fn named_host_only(package: &Value, manifest: &Path) -> Result<Vec<PathBuf>> {
     array(named).map(|path| Ok(manifest.with_file_name(path.as_str().ok_or_else(refuse)?))).collect()
 }
 
-/// Returns what manifests say of a package that decides its compilation: the edition, the features
-/// that there are, and those that are asked of each dependency.
+/// Returns the settings in manifests that affect a package's compilation: the edition, the features
+/// that it declares, and the features that it enables in each dependency.
 fn settings(package: &Value, library: &Value, edges: &[&str], packages: &Value) -> Result<String> {
     let mut lines = vec![format!("edition {}", text(library, "edition")?)];
     for (feature, enables) in package["features"].as_object().into_iter().flatten() {
@@ -151,19 +151,19 @@ fn settings(package: &Value, library: &Value, edges: &[&str], packages: &Value) 
     Ok(lines.join("\n"))
 }
 
-/// Returns the ids of the packages that a node of the resolved graph compiles in.
+/// Returns the package ids of a node's normal dependencies in the resolved graph.
 fn normal_edges(node: &Value) -> Vec<&str> {
     let normal = |edge: &&Value| array(&edge["dep_kinds"]).any(|kind| kind["kind"].is_null());
     array(&node["deps"]).filter(normal).filter_map(|edge| edge["pkg"].as_str()).collect()
 }
 
-/// Returns the library among a package's targets, procedural macros included.
+/// Returns the library among a package's targets. A procedural macro counts as a library.
 fn library(package: &Value) -> Option<&Value> {
     const KINDS: [&str; 6] = ["lib", "rlib", "dylib", "cdylib", "staticlib", "proc-macro"];
     array(&package["targets"]).find(|target| KINDS.iter().any(|kind| target["kind"][0] == *kind))
 }
 
-/// Returns the checksum that a lock file has for a package of a registry.
+/// Returns the checksum of a registry package in a lock file.
 fn checksum<'l>(lock: &'l str, name: &str, version: &str) -> Option<&'l str> {
     let value = |block: &'l str, key: &str| {
         let line = block.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(" = \""))?;

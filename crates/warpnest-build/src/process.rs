@@ -1,12 +1,12 @@
-//! Running other programs, with errors that show the command and its output.
+//! Runs of other programs, with errors that show the command and its output.
 
 use std::ffi::OsStr;
 use std::process::{Command, Stdio};
 
 use crate::error::{Error, Result};
 
-/// Runs a command and returns what it wrote: (standard output, standard error). If it fails, both
-/// are in the error.
+/// Runs a command and returns its standard output and standard error. If the command fails, the
+/// error contains both.
 pub fn capture(command: &mut Command) -> Result<(String, String)> {
     let output = command.stdin(Stdio::null()).output();
     let output = output.map_err(|source| Error::Start { command: show(command), source })?;
@@ -18,12 +18,12 @@ pub fn capture(command: &mut Command) -> Result<(String, String)> {
     Ok((stdout, stderr))
 }
 
-/// Returns the cargo that started us (the pinned one), or the one on PATH if another program did.
+/// Returns the cargo that started this program (the pinned one), or else the cargo on PATH.
 pub fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// Returns the command line, as a shell would take it if no word has a space.
+/// Returns the command line. A shell could run it if no word contains a space.
 pub fn show(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(" ")

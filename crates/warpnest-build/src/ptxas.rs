@@ -1,4 +1,4 @@
-//! NVIDIA's assembler: whether it takes the PTX, and the resources that each kernel will use.
+//! NVIDIA's assembler, which checks the PTX and reports the resources of each kernel.
 
 use std::fmt;
 use std::io;
@@ -8,23 +8,24 @@ use std::process::Command;
 use crate::error::{Error, Result};
 use crate::process::capture;
 
-/// The variable that names a ptxas by its path and has precedence over all else.
+/// The environment variable with the path of a ptxas. It has precedence over all other places.
 pub const VARIABLE: &str = "WARPNEST_PTXAS";
 
-/// The resources of one kernel. Stack and spills include what the functions that it calls take.
+/// The resources of one kernel. The stack and the spills include the functions that the kernel
+/// calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// The entry point's name.
     pub kernel: String,
-    /// The registers of a thread.
+    /// The count of registers of a thread.
     pub registers: u32,
-    /// The shared memory of a block, in bytes; of arrays of constant length alone.
+    /// The bytes of shared memory of a block, for arrays of constant length only.
     pub shared: u32,
-    /// The stack of a thread, in bytes.
+    /// The bytes of stack of a thread.
     pub stack: u32,
-    /// The bytes that are written where registers do not suffice.
+    /// The bytes that are spilled from registers to local memory.
     pub spill_stores: u32,
-    /// The bytes that are read back.
+    /// The bytes of spilled registers that are loaded back.
     pub spill_loads: u32,
 }
 
@@ -39,8 +40,8 @@ impl fmt::Display for Usage {
     }
 }
 
-/// Looks at the variable, PATH, the usual folder of a CUDA toolkit, and a venv `ptxas` in Cargo's
-/// target folder.
+/// Returns the ptxas of the environment variable, PATH, a CUDA toolkit's usual folder, or a venv
+/// `ptxas` in the target folder.
 pub fn find(target_dir: &Path) -> Result<Option<PathBuf>> {
     if let Some(path) = std::env::var_os(VARIABLE).map(PathBuf::from) {
         if path.is_file() {
@@ -52,13 +53,13 @@ pub fn find(target_dir: &Path) -> Result<Option<PathBuf>> {
     Ok(folders(target_dir).into_iter().map(|folder| folder.join("ptxas")).find(|file| file.is_file()))
 }
 
-/// Returns the folders in which a program of CUDA may be: the folders of PATH, a toolkit's folder,
-/// and the folders of packages from PyPI in a venv at `ptxas` in a target folder.
+/// Returns the folders that may have programs of CUDA: the folders of PATH, the usual folder of a
+/// toolkit, and the folders of PyPI packages in a venv `ptxas` in the target folder.
 pub fn folders(target_dir: &Path) -> Vec<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
     folders.push("/usr/local/cuda/bin".into());
-    // The middle parts carry versions: lib/python3.11/site-packages/nvidia/cu13/bin.
+    // Two parts of the path have versions, as in lib/python3.11/site-packages/nvidia/cu13/bin.
     for python in subfolders(&target_dir.join("ptxas/lib")) {
         folders.extend(subfolders(&python.join("site-packages/nvidia")).into_iter().map(|cuda| cuda.join("bin")));
     }
@@ -70,7 +71,8 @@ fn subfolders(dir: &Path) -> Vec<PathBuf> {
     entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
 }
 
-/// Assembles a file for the GPU `cpu` and reports every kernel, by name, and ptxas's warnings.
+/// Assembles a file for the GPU `cpu`. Returns the resources of every kernel, sorted by name, and
+/// ptxas's warnings.
 pub fn assemble(ptxas: &Path, cpu: &str, file: &Path) -> Result<(Vec<Usage>, Vec<String>)> {
     let mut command = Command::new(ptxas);
     let (stdout, stderr) = capture(command.arg("-v").arg(format!("-arch={cpu}")).arg(file).args(["-o", "/dev/null"]))?;
@@ -80,16 +82,16 @@ pub fn assemble(ptxas: &Path, cpu: &str, file: &Path) -> Result<(Vec<Usage>, Vec
     Ok((kernels, warnings(&text)))
 }
 
-/// Returns the warnings in the output. Among them are launch bounds that this GPU cannot meet,
+/// Returns the warnings in the output. They include launch bounds that this GPU cannot satisfy,
 /// which ptxas then ignores.
 fn warnings(text: &str) -> Vec<String> {
     text.lines().filter(|line| line.starts_with("ptxas warning")).map(str::to_string).collect()
 }
 
-/// Reads the output of `ptxas -v`.
+/// Parses the output of `ptxas -v`.
 ///
-/// It has for each kernel a line that names it, the properties of every function compiled with it
-/// (a called function has lines of its own), and the totals.
+/// For each kernel the output has a line with the kernel's name, lines with the properties of each
+/// function that was compiled with it, and a line with the totals.
 fn parse(text: &str) -> Result<Vec<Usage>> {
     let mut kernels: Vec<Usage> = Vec::new();
     for line in text.lines() {
@@ -105,7 +107,7 @@ fn parse(text: &str) -> Result<Vec<Usage>> {
             kernel.spill_loads += number_before(line, "bytes spill loads")?;
         } else if line.contains("Used ") {
             kernel.registers = number_before(line, "registers")?;
-            // Absent if the kernel has none.
+            // The field is absent without shared memory.
             kernel.shared = number_before(line, "bytes smem").unwrap_or(0);
         }
     }

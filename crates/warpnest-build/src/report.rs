@@ -1,4 +1,4 @@
-//! What a build says: its stages while it works, and its results.
+//! The output of a build: its stages while it runs, and its results.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -7,11 +7,11 @@ use crate::compiler::{Compiler, VARIABLE};
 use crate::ptxas::Usage;
 use crate::target::Target;
 
-/// A stage of a build, told when it begins. Its text is a line for a user.
+/// A stage of a build, reported when it begins. Its `Display` form is a line for the user.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Progress {
-    /// A compiler was found, and compiles one file for each target.
+    /// A compiler was found, and now compiles one file for each target.
     Compiling {
         /// The compiler.
         compiler: Compiler,
@@ -36,7 +36,7 @@ impl fmt::Display for Progress {
     }
 }
 
-/// A PTX file of a package: one target's.
+/// A PTX file of a package, for one target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Module {
     /// The path of the file.
@@ -64,8 +64,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// Returns the lines that a build script prints, so that cargo runs it again if a source
-    /// changes, or the variable that names the compiler.
+    /// Returns the lines that a build script prints. They make cargo run the script again if a
+    /// source changes, or the variable that names the compiler.
     pub fn cargo_lines(&self) -> Vec<String> {
         let changed = |path: &Path| format!("cargo::rerun-if-changed={}", path.display());
         let mut lines: Vec<String> = self.sources.iter().map(|path| changed(path)).collect();
@@ -86,13 +86,13 @@ impl fmt::Display for Report {
 pub struct Built {
     /// The file and its target.
     pub module: Module,
-    /// Whether the file had other contents before, or did not exist.
+    /// Whether the file was written, because its contents changed or it did not exist.
     pub written: bool,
-    /// The number of kernels.
+    /// The count of kernels.
     pub kernels: usize,
-    /// The size of the file.
+    /// The size of the file in bytes.
     pub bytes: usize,
-    /// What ptxas says, if it was asked: the resources of each kernel, and warnings.
+    /// The output of ptxas, if the build ran it: the resources of each kernel, and warnings.
     pub assembled: Option<Assembled>,
 }
 
@@ -107,22 +107,22 @@ impl fmt::Display for Built {
     }
 }
 
-/// The answer of ptxas for a module.
+/// The output of ptxas for a module.
 #[derive(Clone, Debug)]
 pub struct Assembled {
     /// The resources of each kernel, by name.
     pub usage: Vec<Usage>,
-    /// The warnings, among them launch bounds that the GPU cannot meet.
+    /// The warnings, including launch bounds that the GPU cannot satisfy.
     pub warnings: Vec<String>,
 }
 
 /// The result of comparing a file with a new build from the same sources.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Comparison {
-    /// The same bytes.
+    /// The bytes are identical.
     Identical,
-    /// The digest of the sources alone was compared, since this compiler, which built the file, is
-    /// not here.
+    /// Only the digest of the sources was compared, because this compiler, which built the file, is
+    /// not installed.
     DigestOnly(String),
 }
 

@@ -1,19 +1,19 @@
-//! The targets of a build, and the flags that decide the PTX.
+//! The targets of a build, and the flags that determine the PTX.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::error::{Error, Result};
 
-/// rustc's name for NVIDIA's GPUs.
+/// The name of rustc's target for NVIDIA's GPUs.
 pub const TRIPLE: &str = "nvptx64-nvidia-cuda";
 
-/// The profile that is defined on cargo's command line, so that no manifest needs to have it.
+/// The profile, which is defined on cargo's command line, so that no manifest needs it.
 pub(crate) const PROFILE: &str = "warpnest-ptx";
-/// The settings of the profile; docs/toolchain.md gives the reason for each.
+/// The settings of the profile. docs/toolchain.md gives the reason for each setting.
 ///
-/// All settings that `[profile.release]` of a manifest might change stand here, with cargo's own
-/// defaults where these are right.
+/// All settings that a manifest's `[profile.release]` might change are listed here, some with
+/// cargo's default value.
 pub(crate) const PROFILE_SETTINGS: [&str; 9] = [
     "inherits = \"release\"",
     "opt-level = 3",
@@ -26,7 +26,7 @@ pub(crate) const PROFILE_SETTINGS: [&str; 9] = [
     "incremental = false",
 ];
 
-/// A floor of GPU and driver, for which there is a PTX module.
+/// A minimum version of GPU and driver, for which a PTX module is built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     cpu: String,
@@ -50,34 +50,34 @@ impl Target {
         Ok(Target { cpu: cpu.into(), ptx_version: ptx_version.into() })
     }
 
-    /// Returns the targets of `warpnest` itself.
+    /// Returns the default targets, for which `warpnest` itself is built.
     ///
-    /// The first is a floor that every supported GPU and driver (R470 and later) loads. The second
-    /// is Hopper with what PTX 8.3 (R545 and later) adds, 128-bit atomics among it.
+    /// The first target runs on every supported GPU and driver (R470 and later). The second target
+    /// is Hopper with the features of PTX 8.3 (R545 and later), such as 128-bit atomics.
     pub fn defaults() -> Vec<Target> {
         [("sm_75", "ptx74"), ("sm_90", "ptx83")]
             .map(|(cpu, ptx_version)| Target { cpu: cpu.into(), ptx_version: ptx_version.into() })
             .into()
     }
 
-    /// Returns the GPU: `.target` of the module, and ptxas's `-arch`.
+    /// Returns the GPU's name, as in `.target` and in ptxas's `-arch`.
     pub fn cpu(&self) -> &str {
         &self.cpu
     }
 
-    /// Returns the end of the name of the target's file: `_sm90.ptx` for `sm_90`.
+    /// Returns the end of the target's file name, such as `_sm90.ptx` for `sm_90`.
     pub fn file_suffix(&self) -> String {
         format!("_{}.ptx", self.cpu.replace('_', ""))
     }
 
-    /// Returns the flags for every crate that is compiled for the GPU, core included.
+    /// Returns the flags for every crate that is compiled for the GPU, including core.
     pub fn flags(&self) -> Vec<String> {
         let mut flags = vec![format!("-Ctarget-cpu={}", self.cpu), format!("-Ctarget-feature=+{}", self.ptx_version)];
         flags.extend(
             [
                 "-Zmir-enable-passes=-JumpThreading",
-                // Loops over what a thread holds must be unrolled before LLVM splits arrays into
-                // registers.
+                // Loops over a thread's local arrays must be unrolled before LLVM splits the arrays
+                // into registers.
                 "-Cllvm-args=-unroll-threshold=4000",
                 "-Zunstable-options",
                 "-Cpanic=immediate-abort",

@@ -1,4 +1,5 @@
-//! Builds of small packages outside of the workspace, where there is a compiler for kernels.
+//! Tests that build small packages outside of the workspace. They are skipped if there is no
+//! compiler for kernels.
 
 use std::fs;
 use std::path::Path;
@@ -7,14 +8,14 @@ use ptx_tools::{Launch, Module, Regions, Schedule};
 use tempfile::TempDir;
 use warpnest_build::{Build, Comparison, Error, Target, compiler};
 
-/// The workspace.
+/// The workspace's root folder.
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// The beginning of a library that does without gpu-kernels.
+/// The beginning of a library that does not use gpu-kernels.
 const ALONE: &str = "#![no_std]\n#![feature(abi_ptx, asm_experimental_arch, stdarch_nvptx)]\n\
     #[panic_handler]\nfn panic(_: &core::panic::PanicInfo) -> ! { loop {} }\n";
 
-/// A library with a kernel over gpu-kernels, and launch bounds.
+/// A library with a kernel that uses gpu-kernels and has launch bounds.
 const ADD_ONE: &str = r#"#![no_std]
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, asm_experimental_arch))]
 use gpu_kernels::kernel;
@@ -39,7 +40,7 @@ impl AddOne {
 }
 "#;
 
-/// A library whose kernel does with floats of both widths all that the seam offers.
+/// A library whose kernel does all operations on `f32` and `f64` that gpu-kernels offers.
 const FLOATS: &str = r#"#![no_std]
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, asm_experimental_arch))]
 use gpu_kernels::kernel;
@@ -76,14 +77,15 @@ fn work<T: AtomicNumber>(numbers: Global<T>, out: Global<T>, row: u64) {
 }
 "#;
 
-/// A package in a folder of its own.
+/// A package in a temporary folder.
 struct Package(TempDir);
 
 impl Package {
-    /// Makes one; each test gives its own name, by which files of builds at once are told apart.
+    /// Makes a package. Each test uses a different name, so that builds at the same time use
+    /// different files.
     fn new(name: &str, dependencies: &str, library: &str) -> Package {
         let package = Package(tempfile::tempdir().unwrap());
-        // Settings of a user's, which must not reach the kernels.
+        // These are settings of a user, which must not affect the kernels.
         let manifest = format!(
             "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[dependencies]\n{dependencies}\n\n\
              [profile.release]\nopt-level = 1\ndebug = 2\noverflow-checks = true\n"
@@ -93,11 +95,11 @@ impl Package {
         package
     }
 
-    /// Makes one that depends on gpu-kernels.
+    /// Makes a package that depends on gpu-kernels.
     fn over_the_seam(name: &str, library: &str) -> Package {
         let kernels = Path::new(ROOT).join("gpu-kernels").display().to_string();
         let package = Package::new(name, &format!("gpu-kernels.path = {kernels:?}"), library);
-        // The versions that this workspace has fetched.
+        // This lock file has the versions that are already fetched.
         fs::copy(Path::new(ROOT).join("Cargo.lock"), package.folder().join("Cargo.lock")).unwrap();
         package
     }
@@ -112,15 +114,15 @@ impl Package {
         fs::write(path, text).unwrap();
     }
 
-    /// Returns the build for one GPU, whose work is kept for later runs: core takes longer than the
-    /// kernels.
+    /// Returns the build for one GPU. Its work folder is kept for later runs, because compiling
+    /// core takes longer than compiling the kernels.
     fn build(&self) -> Build {
         let build = Build::new(self.folder().join("Cargo.toml")).unwrap();
         let targets = Target::defaults().into_iter().skip(1);
         build.targets(targets).work_dir(concat!(env!("CARGO_TARGET_TMPDIR"), "/ptx-build"))
     }
 
-    /// Builds what must be refused, and checks that nothing was written.
+    /// Runs a build that must fail, and checks that nothing was written.
     fn refused(&self) -> Error {
         let error = self.build().run().unwrap_err();
         assert!(!self.folder().join("ptx").exists());
@@ -128,7 +130,7 @@ impl Package {
     }
 }
 
-/// Returns whether there is no compiler for kernels, and says so.
+/// Returns whether there is no compiler for kernels, and prints the reason.
 fn no_compiler() -> bool {
     let found = compiler::find();
     if let Err(error) = &found {
@@ -158,7 +160,7 @@ fn a_package_outside_is_built_with_its_own_kernels_and_compared() {
     let again = package.build().run().unwrap();
     assert!(!again.modules[0].written, "{again}");
 
-    // A program counts for nothing, the library and what it depends on for all.
+    // A program's sources do not affect the PTX. The library and its dependencies do.
     package.write("src/main.rs", "fn main() { println!() }\n");
     let compared = package.build().check().unwrap();
     assert!(matches!(compared[..], [(_, Comparison::Identical)]), "{compared:?}");
@@ -198,15 +200,15 @@ fn the_errors_of_a_broken_source_are_those_of_cargo() {
     assert!(matches!(error, Error::Failed { .. }), "{error}");
     let text = error.to_string();
     assert!(text.contains("cannot find value `nowhere`") && text.contains("src/lib.rs:1"), "{text}");
-    // gpu-kernels has none to show either, which is compiled before.
+    // The build of the dependency gpu-kernels must not show warnings either.
     assert!(!text.contains("warning"), "{text}");
 }
 
-/// Runs the kernel of [`FLOATS`] in the interpreter on the bits of 128 numbers of each width;
-/// returns the bits that it leaves in the outputs.
+/// Runs the kernel of [`FLOATS`] in the interpreter on the bits of 128 floats of each width.
+/// Returns the bits of the two output arrays.
 fn run_floats(module: &Module, seed: u64, mut singles: Vec<u32>, mut doubles: Vec<u64>) -> (Vec<u32>, Vec<u64>) {
     let (mut single_out, mut double_out) = (vec![0u32; 384], vec![0u64; 384]);
-    // Every other word is the negative zero, which equals zero in all but its bits.
+    // Every second word is the negative zero, which equals zero but has other bits.
     single_out[192..256].iter_mut().step_by(2).for_each(|word| *word = (-0.0f32).to_bits());
     double_out[192..256].iter_mut().step_by(2).for_each(|word| *word = (-0.0f64).to_bits());
     let arrays = [
@@ -217,7 +219,7 @@ fn run_floats(module: &Module, seed: u64, mut singles: Vec<u32>, mut doubles: Ve
     ];
     let mut regions = Regions::new();
     for (address, bytes) in arrays {
-        // SAFETY: the arrays live to the end of the launch, and nothing else uses them meanwhile.
+        // SAFETY: the arrays live until the launch ends, and nothing else uses them meanwhile.
         unsafe { regions.insert(address, bytes) };
     }
     let arguments = arrays.map(|(address, _)| address.to_ne_bytes());
@@ -227,7 +229,7 @@ fn run_floats(module: &Module, seed: u64, mut singles: Vec<u32>, mut doubles: Ve
     (single_out, double_out)
 }
 
-/// Checks what the kernel of [`FLOATS`] left of the bits of 128 numbers, whose sums are exact.
+/// Checks the output of the kernel of [`FLOATS`] for the bits of 128 floats, whose sums are exact.
 fn check_floats<B: Copy + Ord + std::fmt::Debug>(numbers: &[B], out: &[B], sum: impl Fn(&[B]) -> B, zeros: [B; 2]) {
     assert_eq!(out[..4], [sum(&numbers[..64]), sum(&numbers[..64]), sum(&numbers[..32]), sum(&numbers[32..64])]);
     let sorted = |parts: [&[B]; 2]| {
@@ -260,7 +262,8 @@ fn kernels_read_write_and_add_floats() {
     }
     let module = Module::parse(&ptx).unwrap();
     for seed in 0..20 {
-        // Quarters, so that sums are exact in any order; and bits of all kinds, NaNs among them.
+        // The first 64 floats are quarters, whose sums are exact in any order. The others have
+        // arbitrary bits, including NaNs.
         let quarter = |row: u64| ((row * 37 + seed * 11) % 101) as f32 / 4.0 - 9.0;
         let bits = |row: u64| (row + seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 0x7f << 57;
         let doubles: Vec<u64> =

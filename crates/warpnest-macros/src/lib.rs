@@ -1,9 +1,9 @@
-//! The part of `warpnest::module!` that looks for the files of PTX.
+//! The part of `warpnest::module!` that checks whether the PTX files exist.
 
 use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
 
-/// Expands to `module` of `stem; module` if the files of both targets are there, as far as that is
-/// known, and to an error otherwise that says how to build them.
+/// Expands `stem; module` to `module` if the files of both targets exist, or if that cannot be
+/// known. Otherwise expands to an error that says how to build the files.
 #[doc(hidden)]
 #[proc_macro]
 pub fn if_built(input: TokenStream) -> TokenStream {
@@ -15,7 +15,7 @@ pub fn if_built(input: TokenStream) -> TokenStream {
     }
 }
 
-/// Returns the literal that a token is; those that `macro_rules!` hands on are in a group.
+/// Returns the literal in a token. `macro_rules!` wraps a literal that it passes on in a group.
 fn literal(token: TokenTree) -> Option<Literal> {
     match token {
         TokenTree::Literal(literal) => Some(literal),
@@ -24,8 +24,9 @@ fn literal(token: TokenTree) -> Option<Literal> {
     }
 }
 
-/// Returns the path of a file that is not there. It is relative to the file in which the stem
-/// stands, and `None` where that is unknown, as in an editor.
+/// Returns the path of the first missing file, relative to the folder of the source file that
+/// contains the stem. Returns `None` if both files exist or the source file is unknown, as in an
+/// editor.
 fn first_missing(stem: &Literal) -> Option<String> {
     let source = stem.span().local_file()?;
     let text = stem.to_string();
@@ -34,7 +35,7 @@ fn first_missing(stem: &Literal) -> Option<String> {
     paths.find(|path| !path.is_file()).map(|path| path.display().to_string())
 }
 
-/// Returns an error at the literal.
+/// Returns an error that points to the literal.
 fn error(path: &str, span: Span) -> TokenStream {
     let words = format!(
         "there is no {path}: run `cargo warpnest build-ptx` first, in the folder of the package with the kernels"

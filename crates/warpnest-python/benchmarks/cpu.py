@@ -1,10 +1,10 @@
-"""Single calls on the CPU beside NumPy and pandas, turn by turn in one run.
+"""Measures single calls on the CPU, and compares them with NumPy and pandas in the same run.
 
     python cpu.py --sizes 16,18,20,22
 
-Keys are 64 ("few"), an eighth as many as rows ("some"), or all different. A time is the least of the
-runs, of which there are as many as fit in `--seconds`. `isin` asks for half of as many different keys
-as there are rows, `isin few` for 64 of them.
+There are 64 keys ("few"), an eighth as many keys as rows ("some"), or only distinct keys
+("different"). A time is the shortest of all runs that fit in `--seconds`. `isin` looks among half
+as many distinct keys as rows, and `isin few` among 64 keys.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Sides = dict[str, Callable[[], Any]]
 
 
 def distinct(rows: int, bits: int) -> np.ndarray:
-    """Returns different keys in an order as good as random: odd multiples permute all integers."""
+    """Returns distinct keys in pseudo-random order. Multiplying by an odd constant permutes all integers."""
     integers = np.arange(rows, dtype=f"u{bits // 8}")
     return (integers * integers.dtype.type(0x9E3779B1 if bits == 32 else 0x9E3779B97F4A7C15)).view(f"i{bits // 8}")
 

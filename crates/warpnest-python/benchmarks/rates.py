@@ -1,10 +1,11 @@
-"""Rates of single calls on a GPU, beside torch: what the project's targets name.
+"""Measures the rates of single calls on a GPU, for which the project has targets, and compares them with torch.
 
     python rates.py --rows 134217728 --bits 32
 
-Tensors are on the GPU, but in the rows named "host", whose NumPy arrays cross the bus both ways. A
-rate is 10^9 rows a second of the first input; the time is the least of the runs, between two events
-on the current stream, for host arrays that of the whole call.
+Tensors are on the GPU. Only in the rows named "host" are they NumPy arrays, which cross the bus in
+both directions. A rate is in 10^9 rows of the first input per second. The time is the shortest of
+all runs, between two events on the current stream. For host arrays it is the time of the whole
+call.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from ten_tasks import timer
 
 
 def distinct(rows: int, dtype: str, device: str = "cuda") -> torch.Tensor:
-    """Returns different keys in an order as good as random: odd multiples permute all integers."""
+    """Returns distinct keys in pseudo-random order. Multiplying by an odd constant permutes all integers."""
     integers = torch.arange(rows, dtype=getattr(torch, dtype), device=device)
     return integers * (-1640531535 if dtype == "int32" else -7046029254386353131)
 
 
 def gpu_cases(rows: int, dtype: str) -> dict[str, dict[str, Callable[[], Any]]]:
-    """Returns what is measured on tensors: by name, how torch says it and how warpnest does."""
+    """Returns the calls that are measured on tensors: for each name, the call of torch and the call of warpnest."""
     keys = distinct(rows, dtype)
     generator = torch.Generator("cuda").manual_seed(1)
     pick = lambda of, count: of[torch.randint(len(of), (count,), device="cuda", generator=generator)]
@@ -60,7 +61,7 @@ def gpu_cases(rows: int, dtype: str) -> dict[str, dict[str, Callable[[], Any]]]:
 
 
 def host_cases(rows: int, dtype: str) -> dict[str, tuple[Callable[[], Any], int]]:
-    """Returns what is measured on NumPy arrays, with the bytes that cross the bus."""
+    """Returns the calls that are measured on NumPy arrays, each with the bytes that cross the bus."""
     keys = distinct(rows, dtype, "cpu").numpy()
     values = np.arange(rows, dtype=dtype)
     table = wn.Map(keys, values, device="cuda")
@@ -73,7 +74,7 @@ def host_cases(rows: int, dtype: str) -> dict[str, tuple[Callable[[], Any], int]
 
 
 def copies(rows: int, dtype: str) -> dict[str, tuple[Callable[[], Any], int]]:
-    """Returns plain copies of torch, for comparison."""
+    """Returns plain copies by torch, for comparison."""
     pageable = torch.zeros(rows, dtype=getattr(torch, dtype))
     pinned, there = pageable.pin_memory(), torch.zeros(rows, dtype=pageable.dtype, device="cuda")
     return {

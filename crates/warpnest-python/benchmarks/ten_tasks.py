@@ -1,4 +1,4 @@
-"""Ten things that people do with arrays, beside how NumPy, pandas and torch do them.
+"""Ten tasks that people do with arrays, compared with NumPy, pandas and torch.
 
     python ten_tasks.py                        NumPy arrays on the CPU, beside NumPy and pandas
     python ten_tasks.py --device cuda          torch tensors on a GPU, beside torch
@@ -6,8 +6,8 @@
     python ten_tasks.py --draw results.jsonl --plot ten_tasks.svg --page ten_tasks.md
                                                draws such a file (needs matplotlib), and writes it as a page
 
-Every answer is compared before anything is timed. The time is the least of the runs; on a GPU it is
-the time between two events on the current stream.
+All results are compared before anything is timed. The time is the shortest of all runs. On a GPU it
+is the time between two events on the current stream.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import warpnest as wn
 
 @dataclass(frozen=True)
 class Task:
-    """A task: what people say elsewhere, and what they say here; the code that is timed is the text."""
+    """A task, with its code for each library. The text is the code that is timed."""
 
     name: str
     #: The lines for pandas or NumPy.
@@ -37,13 +37,13 @@ class Task:
     #: The lines for torch.
     torch: str
     ours: str
-    #: Whether two results are the same.
+    #: The function that returns whether two results are the same.
     same: Callable[[Any, Any], bool]
 
 
 @dataclass(frozen=True)
 class Program:
-    """The code of a task, with the names that it finds and those of its results."""
+    """The code of a task, the names that the code can use, and the names of its results."""
 
     code: Any
     space: dict[str, Any]
@@ -56,7 +56,7 @@ class Program:
 
 
 def equal(one: Any, other: Any) -> bool:
-    """Returns whether results are equal, of whichever library and integer type."""
+    """Returns whether results are equal, regardless of their library and integer type."""
     if isinstance(one, tuple):
         return len(one) == len(other) and all(map(equal, one, other))
     return bool(np.array_equal(host(one), host(other)))
@@ -67,7 +67,7 @@ def host(array: Any) -> np.ndarray:
 
 
 def by_key(keys: Any, *columns: Any) -> tuple[np.ndarray, ...]:
-    """Returns columns in the order of their keys, since orders may differ."""
+    """Returns columns sorted by their keys, because the order of results may differ."""
     keys = [host(part) for part in (keys if isinstance(keys, tuple) else (keys,))]
     order = np.lexsort(keys[::-1])
     return (*(part[order] for part in keys), *(host(column)[order] for column in columns))
@@ -83,7 +83,7 @@ def same_pairs(one: Any, other: Any) -> bool:
 
 
 def same_ids(one: Any, other: Any) -> bool:
-    """Returns whether two numberings are the same but for the order of the keys."""
+    """Returns whether two results assign the same ids, except for the order of the keys."""
     (keys, ids), (other_keys, other_ids) = one, other
     return equal(host(keys)[host(ids)], host(other_keys)[host(other_ids)]) and len(keys) == len(other_keys)
 
@@ -113,7 +113,7 @@ TASKS = [
     Task(
         "codes in order of appearance",
         "ids, keys = pd.factorize(x)",
-        # torch has no such function: the first row of each key gives its rank.
+        # torch has no such function, so the first row of each key determines its rank.
         "keys, inverse = torch.unique(x, return_inverse=True)\n"
         "first = torch.full_like(keys, len(x)).scatter_reduce_(0, inverse, torch.arange(len(x), device=x.device), 'amin')\n"
         "order = first.argsort()\n"
@@ -173,7 +173,7 @@ TASKS = [
         lambda one, other: equal(np.sort(host(one)), np.sort(host(other))),
     ),
 ]
-#: The names that the result of each task has.
+#: The names of each task's results.
 RESULTS = [
     ("keys", "counts"),
     ("keys", "ids"),
@@ -189,7 +189,7 @@ RESULTS = [
 
 
 def data(rows: int, seed: int = 1) -> dict[str, np.ndarray]:
-    """Returns columns: keys of 64 bits, of which each comes some eight times, spread over all integers."""
+    """Returns columns of 64-bit keys that are spread over all integers. Each key occurs about eight times."""
     rng = np.random.default_rng(seed)
     keys = np.unique(rng.integers(-(1 << 62), 1 << 62, max(rows // 8, 1)))
     x = rng.choice(keys, rows)
@@ -206,7 +206,7 @@ def data(rows: int, seed: int = 1) -> dict[str, np.ndarray]:
 
 
 def timer(device: str) -> Callable[[Callable[[], Any]], float]:
-    """Returns a function that gives the seconds of one run."""
+    """Returns a function that returns the seconds of one run."""
 
     def on_host(work: Callable[[], Any]) -> float:
         start = time.perf_counter()
@@ -228,7 +228,7 @@ def timer(device: str) -> Callable[[Callable[[], Any]], float]:
 
 
 def machine(device: str) -> str:
-    """Returns what the tasks ran on, for people."""
+    """Returns a description of the machine, for readers."""
     if device == "cpu":
         return f"{len(os.sched_getaffinity(0))} cores of a CPU"
     import torch
@@ -259,7 +259,7 @@ def measure(device: str, rows: int, runs: int, commit: str) -> list[dict[str, An
         run_ours, run_theirs = (Program(code, {**names, **columns}, wanted) for code in (ours, theirs))
         if not task.same(run_ours(), run_theirs()):
             raise SystemExit(f"{task.name}: the results differ")
-        # Turn by turn, so that what else the machine does hits both.
+        # The two sides take turns, so that other work on the machine affects both.
         times = [(seconds(run_theirs), seconds(run_ours)) for _ in range(runs)]
         their_seconds, our_seconds = (min(side) for side in zip(*times))
         results.append(
@@ -285,7 +285,7 @@ def measure(device: str, rows: int, runs: int, commit: str) -> list[dict[str, An
 
 
 def runs_of(results: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    """Returns the lines of each run, by what it was beside, how long and where."""
+    """Returns the lines of each run, grouped by the library, the count of rows and the machine."""
     runs: dict[str, list[dict[str, Any]]] = {}
     for result in results:
         runs.setdefault(f"{result['beside']}, {result['rows']:,} rows, {result['machine']}", []).append(result)
@@ -293,7 +293,7 @@ def runs_of(results: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
 
 
 def plot(results: list[dict[str, Any]], path: str) -> None:
-    """Draws how many times as fast each task is, a panel for each run."""
+    """Draws how many times as fast each task is, with one panel for each run."""
     import matplotlib
 
     matplotlib.use("Agg")

@@ -1,4 +1,4 @@
-//! Results: arrays in this library's memory, which other libraries use without a copy.
+//! Results of calls: arrays in this library's memory, which other libraries use without a copy.
 
 use crate::arrow;
 use crate::call::{self, CPU, Call, Target};
@@ -18,27 +18,27 @@ use warpnest::low_level::advise_huge_pages;
 use warpnest::types::Plain;
 use warpnest::{Buffer, Device, Stream};
 
-/// CUDA's handle of the default stream, which null stands for elsewhere.
+/// CUDA's handle of the default stream, for which other code uses null.
 const LEGACY_STREAM: usize = 1;
-/// CUDA's handle of the default stream of each thread.
+/// CUDA's handle of each thread's own default stream.
 const STREAM_OF_THREAD: usize = 2;
 
 /// A result of a call, in memory of warpnest. NumPy takes it by `__array_interface__`, CuPy by
-/// `__cuda_array_interface__`, torch, JAX and others by `__dlpack__`, and polars, pyarrow and
-/// others by `__arrow_c_array__`: none copies it, and each keeps its memory for as long as it needs
-/// that.
+/// `__cuda_array_interface__`, torch and JAX by `__dlpack__`, and polars and pyarrow by
+/// `__arrow_c_array__`. None of them copies the array, and each keeps its memory alive for as long
+/// as needed.
 #[pyclass(frozen, module = "warpnest._native")]
 #[derive(Clone)]
 pub struct Array {
     memory: Memory,
-    /// The element type as NumPy writes it, such as `<i4`, with the size of the memory's elements
-    /// divided by the columns.
+    /// The element type as NumPy writes it, such as `<i4`. Its size is the size of a memory element
+    /// divided by the count of columns.
     typestr: String,
-    /// The number of elements of a row, if it has two.
+    /// The count of elements in a row, if a row has several.
     columns: Option<usize>,
-    /// The type of the elements in Arrow, if it differs from the one for NumPy's type.
+    /// The Arrow type of the elements, if it differs from the default for NumPy's type.
     data_type: Option<DataType>,
-    /// Whether elements that are -1 are nulls in Arrow, as the rows that a join does not have are.
+    /// Whether elements that are -1 are nulls in Arrow, as for missing rows of a join.
     has_nulls: bool,
 }
 
@@ -46,24 +46,24 @@ pub struct Array {
 struct Memory {
     ordinal: i32,
     device: Device,
-    /// The stream that the contents were computed on.
+    /// The stream on which the contents were computed.
     stream: Arc<Stream>,
     address: usize,
     length: usize,
-    /// The bytes of an element.
+    /// The size of an element in bytes.
     bytes: usize,
     /// The owner, which frees the memory when it is dropped.
     owner: Arc<dyn Any + Send + Sync>,
 }
 
 impl Array {
-    /// Returns a buffer that a call has made, as unsigned integers.
+    /// Returns a buffer of a call as an array of unsigned integers.
     pub fn of<T: Plain>(call: &Call, buffer: Buffer<T>) -> Self {
         let (address, length) = (buffer.address(), buffer.len());
         Self::within::<T>(call, address, length, Arc::new(buffer))
     }
 
-    /// Returns elements that are at an address for as long as their owner lives.
+    /// Returns the elements at an address as an array. They must be valid while `owner` lives.
     pub fn within<T>(call: &Call, address: usize, length: usize, owner: Arc<dyn Any + Send + Sync>) -> Self {
         let bytes = size_of::<T>();
         let (ordinal, device, stream) = (call.ordinal, call.device.clone(), call.stream.clone());
@@ -71,7 +71,7 @@ impl Array {
         Self { memory, typestr: format!("<u{bytes}"), columns: None, data_type: None, has_nulls: false }
     }
 
-    /// Returns the memory as a buffer of Arrow, which keeps it.
+    /// Returns the memory as a buffer of Arrow, which keeps the memory alive.
     pub fn buffer(&self) -> PyResult<arrow_buffer::Buffer> {
         if self.memory.ordinal != CPU {
             return Err(PyBufferError::new_err("the array is on a GPU, and Arrow takes arrays of the host here"));
@@ -118,9 +118,9 @@ impl Array {
         tensor.tensor_mut().strides = strides;
         let address = std::ptr::with_exposed_provenance_mut::<c_void>(self.memory.address);
         tensor.set_data(address).set_device(self.device()).set_dtype(self.dtype()?);
-        // SAFETY: the memory lives as long as its owner, which the tensor has; shape and strides
-        // are in the tensor's own memory and say that rows lie one after another; and it may be
-        // written.
+        // SAFETY: the tensor owns the owner of the memory, so the memory lives long enough. The
+        // shape and strides are in the tensor's own memory and describe contiguous rows. The memory
+        // may be written.
         Ok(unsafe { tensor.finish() })
     }
 
@@ -139,8 +139,8 @@ impl Array {
 
 #[pymethods]
 impl Array {
-    /// Returns the same memory as elements of another type of as many bytes, in rows of so many
-    /// columns. `arrow` names the type of Arrow, if it differs from the one for NumPy's type.
+    /// Returns the same memory as elements of another type of the same size, in rows of `columns`
+    /// columns. `arrow` names the Arrow type, if it differs from the default for NumPy's type.
     /// `has_nulls` says that 32-bit integers that are -1 are nulls in Arrow.
     #[pyo3(signature = (typestr, columns=None, arrow=None, has_nulls=false))]
     fn typed(&self, typestr: String, columns: Option<usize>, arrow: Option<&str>, has_nulls: bool) -> PyResult<Self> {
@@ -163,7 +163,7 @@ impl Array {
         self.memory.ordinal == CPU
     }
 
-    /// Copies the elements to an address of the host.
+    /// Copies the elements to an address in host memory.
     fn copy_to(&self, py: Python<'_>, address: usize) -> PyResult<()> {
         let Memory { device, stream, length, bytes, .. } = &self.memory;
         let bytes = length * bytes;
@@ -171,9 +171,9 @@ impl Array {
             return Ok(());
         }
         py.detach(|| {
-            // SAFETY: the memory has so many bytes, and lives as long as its owner.
+            // SAFETY: the memory has `bytes` bytes, and lives as long as its owner.
             let buffer = unsafe { Buffer::<u8>::from_foreign(device, self.memory.address, bytes)? };
-            // SAFETY: the Python part made an array of so many bytes there.
+            // SAFETY: the Python part allocated an array of `bytes` bytes at this address.
             let target =
                 unsafe { std::slice::from_raw_parts_mut(std::ptr::with_exposed_provenance_mut(address), bytes) };
             buffer.download_into(stream, target)
@@ -194,8 +194,8 @@ impl Array {
         if self.memory.ordinal == CPU {
             return Err(PyAttributeError::new_err("the array is on the host"));
         }
-        // The stream that was current in the call waits for the contents already; any other one
-        // does not.
+        // Only the stream of the call already waits for the contents, so the host waits here for
+        // other streams.
         py.detach(|| self.memory.stream.synchronize()).map_err(to_python)?;
         let interface = self.interface(py)?;
         interface.set_item("stream", py.None())?;
@@ -206,7 +206,7 @@ impl Array {
         arrow::schema(py, &self.data_type()?)
     }
 
-    /// Gives the array to a library of Arrow. It is of its own type, whichever one is asked for.
+    /// Exports the array to a library of Arrow, in its own type. The requested type is ignored.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_array__<'py>(
         &self,
@@ -255,7 +255,7 @@ impl DlpackExporter for Array {
             CudaStreamRequest::PerThreadDefault => STREAM_OF_THREAD,
             CudaStreamRequest::Pointer(handle) => handle,
         };
-        // SAFETY: the consumer says that it is a stream of the device.
+        // SAFETY: the consumer promises that the handle is a stream of the device.
         unsafe { self.memory.stream.release_to_foreign(handle as *mut c_void) }.map_err(to_python)
     }
 
@@ -268,12 +268,12 @@ impl DlpackExporter for Array {
     }
 }
 
-/// Returns an array with elements of so many bytes, whose contents are zeros.
+/// Returns an array of zeros, whose elements have `bytes` bytes.
 #[pyfunction]
 pub fn empty(py: Python<'_>, target: Target, length: usize, bytes: usize) -> PyResult<Array> {
     call::run(py, target, |call| {
         if call.ordinal == CPU {
-            // Unlike the contents of a buffer, these are touched first by whatever writes them.
+            // Unlike a buffer, this memory is first touched when its elements are written.
             let mut memory = vec![0_u128; (length * bytes).div_ceil(size_of::<u128>())];
             advise_huge_pages(&raw mut *memory);
             let address = memory.as_mut_ptr().expose_provenance();

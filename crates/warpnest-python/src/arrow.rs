@@ -1,4 +1,4 @@
-//! Columns of Arrow, which are taken and given by the C data interface: neither copies.
+//! The import and export of Arrow columns by the C data interface, without a copy.
 
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
 use arrow_array::ffi_stream::ArrayStreamReader;
@@ -17,17 +17,17 @@ use std::panic::RefUnwindSafe;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// The names that the protocol gives its capsules.
+/// The capsule names that the protocol requires.
 const SCHEMA: &CStr = c"arrow_schema";
 const ARRAY: &CStr = c"arrow_array";
 const STREAM: &CStr = c"arrow_array_stream";
 
-/// A column of another library, which is kept for as long as this object lives. NumPy reads it.
+/// A column of another library, which lives as long as this object. NumPy reads its memory.
 #[pyclass(frozen, module = "warpnest._native")]
 pub struct ArrowColumn {
     elements: Buffer,
     length: usize,
-    /// The type as NumPy writes it.
+    /// The element type as NumPy writes it.
     typestr: String,
     /// The name of the type in Arrow, if it says more than NumPy's type.
     #[pyo3(get)]
@@ -47,8 +47,8 @@ impl ArrowColumn {
     }
 }
 
-/// Takes a column by `__arrow_c_stream__` or `__arrow_c_array__`. One chunk is not copied, several
-/// are copied to one.
+/// Imports a column by `__arrow_c_stream__` or `__arrow_c_array__`. A single chunk is not copied.
+/// Several chunks are copied to one.
 #[pyfunction]
 pub fn import_arrow(object: &Bound<'_, PyAny>, what: &str) -> PyResult<ArrowColumn> {
     let (data_type, mut chunks) =
@@ -75,21 +75,22 @@ pub fn import_arrow(object: &Bound<'_, PyAny>, what: &str) -> PyResult<ArrowColu
     Ok(ArrowColumn { elements, length: column.len(), typestr, arrow })
 }
 
-/// A column's type and its chunks.
+/// The type of a column, and its chunks.
 type Chunks = (DataType, Vec<ArrayRef>);
 
 fn one_chunk(object: &Bound<'_, PyAny>, what: &str) -> PyResult<Chunks> {
     let capsules = object.call_method0("__arrow_c_array__")?;
     let (schema, array) = capsules.extract::<(Bound<'_, PyCapsule>, Bound<'_, PyCapsule>)>()?;
     let (schema, array) = (schema.pointer_checked(Some(SCHEMA))?, array.pointer_checked(Some(ARRAY))?);
-    // SAFETY: capsules of these names have these structs; to move them out is the protocol.
+    // SAFETY: by the protocol, capsules of these names contain these structs, which a consumer
+    // moves out.
     let (schema, array) =
         unsafe { (FFI_ArrowSchema::from_raw(schema.cast().as_ptr()), FFI_ArrowArray::from_raw(array.cast().as_ptr())) };
     let data_type = DataType::try_from(&schema).map_err(|error| invalid(&error, what))?;
     if element(&data_type).is_none() {
         return Ok((data_type, Vec::new()));
     }
-    // SAFETY: the other library says that the array is one of the schema's type.
+    // SAFETY: the other library promises that the array has the type of the schema.
     let data = unsafe { from_ffi(array, &schema) }.map_err(|error| invalid(&error, what))?;
     Ok((data_type, vec![make_array(data)]))
 }
@@ -97,7 +98,8 @@ fn one_chunk(object: &Bound<'_, PyAny>, what: &str) -> PyResult<Chunks> {
 fn all_chunks(object: &Bound<'_, PyAny>, what: &str) -> PyResult<Chunks> {
     let capsule = object.call_method0("__arrow_c_stream__")?;
     let stream = capsule.cast::<PyCapsule>()?.pointer_checked(Some(STREAM))?;
-    // SAFETY: capsules of this name have this struct; to move it out is the protocol.
+    // SAFETY: by the protocol, a capsule of this name contains this struct, which a consumer moves
+    // out.
     let reader = unsafe { ArrayStreamReader::from_raw(stream.cast().as_ptr()) };
     let reader = reader.map_err(|error| invalid(&error, what))?;
     let data_type = reader.field().data_type().clone();
@@ -108,8 +110,8 @@ fn all_chunks(object: &Bound<'_, PyAny>, what: &str) -> PyResult<Chunks> {
     Ok((data_type, chunks))
 }
 
-/// Returns a type as NumPy writes it, and Arrow's name if that says more; nothing for a type that
-/// is not taken.
+/// Returns a type as NumPy writes it, with Arrow's name if that says more. Returns `None` for a
+/// type that is not supported.
 fn element(data_type: &DataType) -> Option<(String, Option<String>)> {
     let (typestr, says_more) = match data_type {
         DataType::Int32 => ("<i4".to_owned(), false),
@@ -128,7 +130,7 @@ fn element(data_type: &DataType) -> Option<(String, Option<String>)> {
     Some((typestr, says_more.then(|| data_type.to_string())))
 }
 
-/// Returns the type that elements of one of NumPy's types have in Arrow.
+/// Returns the Arrow type for elements of a NumPy type.
 pub fn data_type(typestr: &str) -> Option<DataType> {
     let unit = |unit: &str| units().into_iter().find(|known| unit.strip_suffix(']') == Some(name(*known)));
     Some(match typestr {
@@ -160,7 +162,7 @@ fn name(unit: TimeUnit) -> &'static str {
     }
 }
 
-/// Returns the exception for a type that is not taken.
+/// Returns the exception for a type that is not supported.
 fn not_taken(data_type: &DataType, what: &str) -> PyErr {
     let advice = match data_type {
         DataType::Boolean | DataType::UInt8 | DataType::UInt16 => "cast it to uint32",
@@ -200,19 +202,19 @@ fn invalid(error: &ArrowError, what: &str) -> PyErr {
 /// The owner of a buffer's memory.
 struct Owner(#[allow(dead_code)] Arc<dyn Any + Send + Sync>);
 
-// Nothing is done with it but to drop it.
+// The owner is only dropped, so a panic cannot break it.
 impl RefUnwindSafe for Owner {}
 
-/// Returns bytes at an address of the host as a buffer, which keeps their owner.
+/// Returns the bytes at an address in host memory as a buffer, which owns `owner`.
 pub fn buffer(address: usize, bytes: usize, owner: Arc<dyn Any + Send + Sync>) -> Buffer {
     match NonNull::new(std::ptr::with_exposed_provenance_mut::<u8>(address)) {
-        // SAFETY: so many bytes are there for as long as the owner lives: `Array` promises it.
+        // SAFETY: `Array` promises that these bytes are valid while the owner lives.
         Some(start) if bytes > 0 => unsafe { Buffer::from_custom_allocation(start, bytes, Arc::new(Owner(owner))) },
         _ => Buffer::default(),
     }
 }
 
-/// Returns which of 32-bit integers are nulls, if all that are -1 are.
+/// Returns the null mask of 32-bit integers in which every -1 is a null.
 pub fn negative_ones(elements: &Buffer) -> NullBuffer {
     let rows = elements.typed_data::<i32>();
     NullBuffer::new(BooleanBuffer::collect_bool(rows.len(), |at| rows[at] != -1))
@@ -224,8 +226,8 @@ pub fn schema<'py>(py: Python<'py>, data_type: &DataType) -> PyResult<Bound<'py,
     PyCapsule::new_with_value(py, schema, SCHEMA)
 }
 
-/// Returns the capsules of a type and of an array of it. Who takes the array releases it; otherwise
-/// the capsule does.
+/// Returns the capsules of a type and of an array of that type. A consumer that takes the array
+/// releases it. Otherwise the capsule releases it.
 pub fn export<'py>(
     py: Python<'py>,
     data_type: DataType,

@@ -1,4 +1,4 @@
-//! A call from Python: the device that it runs on, its stream, and the arrays that it is given.
+//! A call from Python, with its device, its stream and its arrays.
 
 use crate::error::to_python;
 use pyo3::exceptions::PyRuntimeError;
@@ -13,23 +13,23 @@ use warpnest::primitives::{Scratch, expand_flags};
 use warpnest::types::Plain;
 use warpnest::{Answers, Buffer, Device, Result, Stream};
 
-/// The number of the CPU, where GPUs have their ordinals.
+/// The id of the CPU. GPUs have their ordinals as ids.
 pub const CPU: i32 = -1;
 
-/// The most streams that are kept; programs have a few.
+/// The most streams that are kept. Programs use only a few.
 const MAX_STREAMS: usize = 256;
 
-/// The target of a call: the ordinal of a GPU or [`CPU`]; the caller's stream there as a
-/// `CUstream`, if its arrays are in the GPU's memory; and whether the call waits until its work is
-/// done, since nothing tells on which stream the caller goes on.
+/// The target of a call. The first field is the ordinal of a GPU or [`CPU`]. The second is the
+/// caller's stream as a `CUstream`, if the arrays are in the GPU's memory. The third says whether
+/// the call waits for its work, because the caller's next stream is unknown.
 #[derive(Clone, Copy, FromPyObject)]
 pub struct Target(i32, Option<usize>, bool);
 
-/// An array of the caller, which an object of the Python part describes. That keeps it alive, and
-/// is itself kept by the call's arguments.
+/// An array of the caller, which an object of the Python part describes. That object keeps the
+/// array alive, and the call's arguments keep the object alive.
 #[derive(Clone, Copy, FromPyObject)]
 pub struct Column {
-    /// The address, the count of elements, and whether it is in the memory of the host, not in the
+    /// The address, the count of elements, and whether the array is in host memory instead of the
     /// memory of the call's device.
     raw: (usize, usize, bool),
 }
@@ -39,44 +39,46 @@ impl Column {
         self.raw.1
     }
 
-    /// Returns the elements of an array of the host.
+    /// Returns the elements of an array in host memory.
     ///
     /// # Safety
-    /// The call runs, and nobody writes them while it does.
+    /// The call must be running, and nobody may write the elements.
     pub unsafe fn elements<'a, T: Plain>(&self) -> &'a [T] {
         let (address, length, _) = self.raw;
         if length == 0 {
             return &[];
         }
-        // SAFETY: the array is kept as long, and has so many elements, which are plain.
+        // SAFETY: the array is kept alive during the call, and has `length` elements, which are
+        // plain.
         unsafe { std::slice::from_raw_parts(std::ptr::with_exposed_provenance(address), length) }
     }
 
-    /// Returns the elements of an array of the host that was made for this call.
+    /// Returns the elements of an array in host memory that was made for this call.
     ///
     /// # Safety
-    /// The call runs, and nothing else has them.
+    /// The call must be running, and nothing else may access the elements.
     pub unsafe fn elements_mut<'a, T: Plain>(&self) -> &'a mut [T] {
         let (address, length, _) = self.raw;
         if length == 0 {
             return &mut [];
         }
-        // SAFETY: the array is kept as long, and has so many elements, which are plain.
+        // SAFETY: the array is kept alive during the call, and has `length` elements, which are
+        // plain.
         let elements =
             unsafe { std::slice::from_raw_parts_mut(std::ptr::with_exposed_provenance_mut(address), length) };
-        // NumPy has asked for them itself, and torch has not.
+        // NumPy itself requests huge pages for new arrays, but torch does not.
         advise_huge_pages(elements);
         elements
     }
 }
 
-/// The arrays for flags: one of a byte each, unless the caller wants bits, and one for bits.
+/// The arrays for flags: one with a byte per flag, unless the caller wants bits, and one for bits.
 #[derive(Clone, Copy, FromPyObject)]
 pub struct FlagColumns(pub Option<Column>, pub Column);
 
 impl FlagColumns {
-    /// Returns the arrays of the host that flags are wanted in: one for bits and one for bytes, of
-    /// which one is empty.
+    /// Returns the arrays in host memory to which flags are written, one for bits and one for
+    /// bytes. One of them is empty.
     ///
     /// # Safety
     /// As for [`Column::elements_mut`].
@@ -91,8 +93,8 @@ impl FlagColumns {
     }
 }
 
-/// A call that runs: everything is queued on one stream of this library, which waits for what the
-/// caller's stream has been given so far, and which the caller's stream then waits for.
+/// A running call. All of its work is queued on one stream of this library. That stream waits for
+/// the work that is queued on the caller's stream, and then the caller's stream waits for it.
 pub struct Call {
     pub ordinal: i32,
     pub device: Device,
@@ -100,23 +102,23 @@ pub struct Call {
     own: Arc<Own>,
 }
 
-/// A stream of this library, with the scratch memory of its calls.
+/// A stream of this library, and the scratch memory for its calls.
 struct Own {
     stream: Arc<Stream>,
     scratch: Mutex<Scratch>,
 }
 
 /// The most bytes of scratch memory that a stream keeps for its next call, on the CPU and on small
-/// GPUs. To allocate as much takes longer than the work of a call that needs no more.
+/// GPUs. Allocating this much memory takes longer than a call that needs no more.
 const KEPT: usize = 256 << 20;
-/// The part of a GPU's memory that it is otherwise: of 2^27 rows `unique` took a fifth less time
-/// when its scratch was kept.
+/// The divisor of a GPU's memory that gives the limit on larger GPUs. Keeping its scratch made
+/// `unique` of 2^27 rows a fifth faster.
 const KEPT_ONE_IN: u64 = 16;
 
-/// Runs work without the interpreter's lock.
+/// Runs `work` without the interpreter's lock.
 ///
-/// A process that was forked has neither the threads of the CPU engine nor the context of a GPU, so
-/// work that waits for these would wait forever.
+/// A forked process has neither the threads of the CPU engine nor the context of a GPU, so work
+/// that waits for them would wait forever. Such a process gets an error.
 pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
     static USER: AtomicU32 = AtomicU32::new(0);
     let process = std::process::id();
@@ -141,11 +143,11 @@ pub fn run<T: Send>(
         let own = own_stream(ordinal, &device, theirs)?;
         let call = Call { ordinal, device, stream: own.stream.clone(), own };
         let Some(handle) = theirs else { return work(&call) };
-        // SAFETY: the Python part got the handle from the library of the arrays, as the stream that
-        // is current on their device; that library keeps its streams.
+        // SAFETY: the Python part got the handle of the current stream from the library of the
+        // arrays, and that library keeps its streams alive.
         unsafe { call.stream.wait_for_foreign(handle as *mut c_void)? };
         let result = work(&call);
-        // After an error, too: what was queued may still read the caller's arrays.
+        // Release it even after an error, because queued work may still read the caller's arrays.
         // SAFETY: as above.
         let released = unsafe { call.stream.release_to_foreign(handle as *mut c_void) };
         let released = if must_wait { released.and(call.stream.synchronize()) } else { released };
@@ -154,24 +156,23 @@ pub fn run<T: Send>(
 }
 
 impl Call {
-    /// Returns an array of the caller for reading: its own memory where the device can read that.
-    /// Otherwise, and if it does not begin at a multiple of 16 bytes, it is a copy.
+    /// Returns an array of the caller for reading. It is the caller's memory if the device can read
+    /// that and the array begins at a multiple of 16 bytes. Otherwise it is a copy.
     pub fn read<T: Plain>(&self, column: Column) -> Result<Lent<'_, T>> {
         if self.is_shared(column) {
             let (address, length, _) = column.raw;
-            // SAFETY: the Python part holds the array for as long as the call runs, and its
-            // elements are plain. Nobody else writes it meanwhile: the documentation says so to
-            // users.
+            // SAFETY: the Python part keeps the array alive while the call runs, and its elements
+            // are plain. The documentation requires users not to write it meanwhile.
             let buffer = unsafe { Buffer::from_foreign(&self.device, address, length)? };
             return Ok(Lent { buffer: Some(buffer), stream: &self.stream, is_foreign: true });
         }
-        // SAFETY: as above, and an array that is not shared is the host's.
+        // SAFETY: as above, and an array that is not shared is in host memory.
         let buffer = Buffer::from_slice(&self.device, unsafe { column.elements() })?;
         Ok(Lent { buffer: Some(buffer), stream: &self.stream, is_foreign: false })
     }
 
-    /// Returns a new array of the caller for writing, under the same conditions; what is not its
-    /// own memory is copied there by [`Lent::finish`].
+    /// Returns a new array of the caller for writing: the caller's memory as in [`Call::read`], or
+    /// else a buffer that [`Lent::finish`] copies there.
     pub fn write<T: Plain>(&self, column: Column) -> Result<Lent<'_, T>> {
         if self.is_shared(column) {
             return self.read(column);
@@ -180,7 +181,7 @@ impl Call {
         Ok(Lent { buffer: Some(buffer), stream: &self.stream, is_foreign: false })
     }
 
-    /// Returns whether a GPU is asked with arrays that are all the host's.
+    /// Returns whether the call is for a GPU and all of its arrays are in host memory.
     pub fn is_of_host<const N: usize>(&self, columns: [Column; N], flags: FlagColumns) -> bool {
         let flags = [flags.0, Some(flags.1)].into_iter().flatten();
         self.ordinal != CPU && columns.into_iter().chain(flags).all(|column| column.raw.2)
@@ -190,7 +191,7 @@ impl Call {
         !on_host || self.ordinal == CPU && address.is_multiple_of(16)
     }
 
-    /// Writes answers of a lookup to two arrays of the caller, values and bits.
+    /// Writes the answers of a lookup to two arrays of the caller, for values and bits.
     pub fn answer<V: Plain>(
         &self,
         values: &mut Lent<'_, V>,
@@ -204,15 +205,15 @@ impl Call {
         looked_up
     }
 
-    /// Runs a query whose answers are bits.
+    /// Runs a query, and writes its flags to the caller's arrays.
     pub fn flags(&self, to: FlagColumns, query: impl FnOnce(&mut Buffer<u32>) -> Result<()>) -> Result<()> {
         let mut found = self.write(to.1)?;
         query(&mut found)?;
         self.give_flags(found, to)
     }
 
-    /// Writes a byte for each bit to the first array of the caller. If there is none, the bits go
-    /// to the second one.
+    /// Writes a byte for each bit to the caller's array of bytes. If there is none, writes the bits
+    /// to the caller's array of bits.
     pub fn give_flags(&self, found: Lent<'_, u32>, FlagColumns(to, bits): FlagColumns) -> Result<()> {
         let Some(to) = to else { return found.finish(bits) };
         let mut bytes = self.write(to)?;
@@ -226,8 +227,8 @@ impl Call {
         KEPT.max((total / KEPT_ONE_IN) as usize)
     }
 
-    /// Runs work with the scratch memory of the stream; with memory of its own if another call has
-    /// that.
+    /// Runs `work` with the scratch memory of the stream, or with new scratch memory if another
+    /// call is using it.
     pub fn with_scratch<R>(&self, work: impl FnOnce(&mut Scratch) -> Result<R>) -> Result<R> {
         let mut scratch = match self.own.scratch.try_lock() {
             Ok(scratch) => scratch,
@@ -242,7 +243,7 @@ impl Call {
     }
 }
 
-/// The reason why a [`Lent`] has a buffer whenever it is used.
+/// The reason why a [`Lent`] always contains a buffer when it is used.
 const HELD: &str = "the buffer is put back after the lookup";
 
 /// An array of the caller, or a copy of it on the device.
@@ -258,7 +259,7 @@ impl<T: Plain> Lent<'_, T> {
         self.buffer.take().expect(HELD)
     }
 
-    /// Copies what was written to the caller's array, unless it is there.
+    /// Copies the written elements to the caller's array, unless they are already in it.
     pub fn finish(self, column: Column) -> Result<()> {
         if self.is_foreign || column.len() == 0 {
             return Ok(());
@@ -283,16 +284,16 @@ impl<T: Plain> DerefMut for Lent<'_, T> {
 
 impl<T: Plain> Drop for Lent<'_, T> {
     fn drop(&mut self) {
-        // A buffer of this library's own is dropped after this, which waits for what uses it.
+        // A buffer that owns its memory is dropped after this, and that drop waits for its uses.
         if let Some(buffer) = self.buffer.take_if(|_| self.is_foreign) {
-            // The stream waits for what uses the array. If it cannot, the buffer's own drop has
+            // The stream waits for the uses of the array. If that fails, the buffer's own drop has
             // waited.
             let _ = buffer.hand_back(self.stream);
         }
     }
 }
 
-/// Returns the device of a number. Each is made once.
+/// Returns the device with this id. Each device is created once.
 pub fn device(ordinal: i32) -> Result<Device> {
     static DEVICES: Mutex<Option<HashMap<i32, Device>>> = Mutex::new(None);
     if ordinal == CPU {
@@ -308,14 +309,14 @@ pub fn device(ordinal: i32) -> Result<Device> {
     Ok(device)
 }
 
-/// The streams of this library, by the device's number and the caller's stream.
+/// The streams of this library, by the device's id and the caller's stream.
 type Streams = HashMap<(i32, Option<usize>), Arc<Own>>;
 
-/// The streams that there are.
+/// All streams of this library.
 static STREAMS: Mutex<Option<Streams>> = Mutex::new(None);
 
-/// Returns the stream of this library that stands for one of the caller's. Order is kept by events,
-/// so it does not matter if the caller's stream is another one by now.
+/// Returns the stream of this library that belongs to a stream of the caller. Events keep the
+/// order, so the caller's stream may have been replaced by another one with the same handle.
 fn own_stream(ordinal: i32, device: &Device, theirs: Option<usize>) -> Result<Arc<Own>> {
     let mut streams = STREAMS.lock().unwrap_or_else(PoisonError::into_inner);
     let streams = streams.get_or_insert_default();
@@ -336,13 +337,13 @@ pub fn device_name(py: Python<'_>, ordinal: i32) -> PyResult<String> {
     detached(py, || device(ordinal).map(|device| device.name().to_owned()))
 }
 
-/// Returns why the first GPU cannot be used, or nothing if it can.
+/// Returns the reason why the first GPU cannot be used, or `None` if it can be used.
 #[pyfunction]
 pub fn gpu_error(py: Python<'_>) -> PyResult<Option<String>> {
     detached(py, || Ok(device(0).err().map(|error| error.to_string())))
 }
 
-/// Gives back the scratch memory that streams keep for their next calls.
+/// Releases the scratch memory that streams keep for their next calls.
 #[pyfunction]
 pub fn release_memory(py: Python<'_>) -> PyResult<()> {
     detached(py, || {

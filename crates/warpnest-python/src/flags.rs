@@ -1,4 +1,4 @@
-//! Results that are booleans, for libraries of Arrow.
+//! Boolean results for libraries of Arrow.
 
 use crate::array::Array;
 use crate::arrow;
@@ -7,8 +7,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyTuple};
 
-/// Booleans as a result of a call: a bit for each, as Arrow has them. NumPy gets a copy of a byte
-/// for each.
+/// Booleans as a result of a call, with one bit each, as in Arrow. NumPy gets a copy with one byte
+/// each.
 #[pyclass(frozen, module = "warpnest._native")]
 pub struct Flags {
     words: Array,
@@ -30,7 +30,7 @@ impl Flags {
         arrow::schema(py, &DataType::Boolean)
     }
 
-    /// Gives the booleans to a library of Arrow, whichever type is asked for.
+    /// Exports the booleans to a library of Arrow. The requested type is ignored.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_array__<'py>(
         &self,

@@ -9,7 +9,7 @@ use warpnest::primitives::Number;
 use warpnest::relational::{Aggregate, GroupBy, Groups, Order};
 use warpnest::{Key, Result, Value};
 
-/// A column of values of one of the types of numbers.
+/// A column of values, of one of the numeric types.
 enum Values<'c> {
     U32(Lent<'c, u32>),
     I32(Lent<'c, i32>),
@@ -19,7 +19,7 @@ enum Values<'c> {
     F64(Lent<'c, f64>),
 }
 
-/// The types of numbers, as [`Values`] has them.
+/// The numeric types, one for each variant of [`Values`].
 #[derive(Clone, Copy)]
 enum Kind {
     U32,
@@ -82,13 +82,13 @@ impl Operation {
     }
 }
 
-/// A function that finds an aggregate among the groups.
+/// A function that returns an aggregate of the groups.
 type Find<K> = Box<dyn Fn(&Call, &Arc<Groups<K>>) -> Result<Array>>;
 
 fn find<K: Key + Send + Sync, T: Value>(aggregate: Aggregate<T>) -> Find<K> {
     Box::new(move |call, groups| {
         let column = groups.column(aggregate)?;
-        // The memory holds all groups, and the array keeps it.
+        // The array owns `groups`, which owns the memory of the column.
         Ok(Array::within::<T>(call, column.address(), column.len(), groups.clone()))
     })
 }
@@ -110,8 +110,8 @@ fn ask<'q, K: Key + Send + Sync, T: Number>(
     }
 }
 
-/// Returns the different keys, and the aggregates of each: `wanted` has their names and the numbers
-/// of their columns. Beside the order stands whether NaNs are skipped.
+/// Returns the distinct keys and the aggregates of each key. `wanted` has the name and the column
+/// index of each aggregate. `order` also says whether NaNs are skipped.
 #[pyfunction]
 pub fn group_by(
     py: Python<'_>,
@@ -156,7 +156,7 @@ fn grouped<K: Key + Send + Sync>(
             (_, Some(Values::U64(values))) => ask(&mut query, values, operation),
             (_, Some(Values::I64(values))) => ask(&mut query, values, operation),
             (_, Some(Values::F64(values))) => ask(&mut query, values, operation),
-            // Only the number of rows is of no column.
+            // Only the count of rows uses no column.
             (_, None) => find(query.count()),
         })
         .collect();

@@ -1,4 +1,4 @@
-//! Arrays of libraries that are known by DLPack alone.
+//! Arrays of libraries that support only DLPack.
 
 use dlpark::ffi::DLDeviceType;
 use dlpark::python::consumer::{DlpackStream, StreamArg};
@@ -6,38 +6,38 @@ use dlpark::python::{ImportRequest, ImportedDlpack};
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
 
-/// An array of another library, which is kept for as long as this object lives.
+/// An array of another library, which lives as long as this object.
 #[pyclass(frozen, module = "warpnest._native")]
 pub struct Imported {
-    /// The ordinal of the GPU, or -1 for the host's memory.
+    /// The ordinal of the GPU, or -1 for host memory.
     #[pyo3(get)]
     device: i32,
     #[pyo3(get)]
     address: usize,
     #[pyo3(get)]
     shape: Vec<i64>,
-    /// Whether the rows lie one after another.
+    /// Whether the rows are contiguous in memory.
     #[pyo3(get)]
     is_contiguous: bool,
-    /// The type as NumPy writes it.
+    /// The element type as NumPy writes it.
     #[pyo3(get)]
     typestr: String,
     _tensor: Kept,
 }
 
-/// The other library's tensor, which is freed when this is dropped.
+/// The other library's tensor, which is freed when this value is dropped.
 struct Kept(#[allow(dead_code)] ImportedDlpack);
 
-// SAFETY: nothing is called but the tensor's deleter, which DLPack allows on any thread.
+// SAFETY: only the tensor's deleter is called, which DLPack allows on any thread.
 unsafe impl Send for Kept {}
-// SAFETY: as above; there are no other accesses.
+// SAFETY: as above. There are no other accesses.
 unsafe impl Sync for Kept {}
 
-/// The stream that the tensor shall be ready on.
+/// The stream on which the tensor must be ready.
 struct Ready(usize);
 
-// SAFETY: the Python part gives the handle of a stream that this library keeps, or 1, the default
-// stream, as the protocol writes it.
+// SAFETY: the handle is a stream that this library keeps alive, or the default stream in the
+// protocol's notation.
 unsafe impl DlpackStream for Ready {
     fn as_python_arg(&self, _py: Python<'_>, device: dlpark::ffi::DLDevice) -> PyResult<StreamArg> {
         let is_cuda = device.device_type == DLDeviceType::CUDA;
@@ -50,7 +50,7 @@ unsafe impl DlpackStream for Ready {
     }
 }
 
-/// Takes an array by `__dlpack__`; its contents are ready on the default stream of its device.
+/// Imports an array by `__dlpack__`. Its contents are ready on the default stream of its device.
 #[pyfunction]
 pub fn import_dlpack(object: &Bound<'_, PyAny>) -> PyResult<Imported> {
     let tensor = ImportRequest::new(object.as_borrowed())?.import(Some(&Ready(0)), None)?;

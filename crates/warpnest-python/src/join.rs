@@ -7,8 +7,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use warpnest::relational::{Join, JoinKind};
 
-/// Returns the rows of the left and of the right column, pair by pair, as 32-bit integers: all ones
-/// for none. Semi and anti joins have left rows alone.
+/// Returns the left row and the right row of each pair, as 32-bit integers. All ones stand for a
+/// missing row. Semi and anti joins return only left rows.
 #[pyfunction]
 pub fn join(
     py: Python<'_>,

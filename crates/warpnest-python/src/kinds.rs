@@ -1,14 +1,14 @@
-//! The types of elements, by the names that the Python part gives them.
+//! The element types, by their names in the Python part.
 
 use pyo3::PyErr;
 use pyo3::exceptions::PyTypeError;
 
-/// Returns the exception for a type of elements that an operation does not take.
+/// Returns the exception for an element type that an operation does not support.
 pub fn unknown(kind: &str) -> PyErr {
     PyTypeError::new_err(format!("elements of type {kind} are not taken here"))
 }
 
-/// Runs an expression with the word of as many bytes as type `$W`.
+/// Runs an expression in which `$W` is the word type with `$bytes` bytes.
 macro_rules! with_word {
     ($bytes:expr, $W:ident => $body:expr) => {
         match $bytes {
@@ -25,8 +25,8 @@ macro_rules! with_word {
     };
 }
 
-/// Runs an expression with the type of keys that a name stands for as type `$K`: `u4`, `i4`, `u8`,
-/// `i8`, or two of the first two for keys of two columns.
+/// Runs an expression in which `$K` is the key type of this name: `u4`, `i4`, `u8`, `i8`, or two of
+/// the 4-byte names for keys of two columns.
 macro_rules! with_key {
     ($kind:expr, $K:ident => $body:expr) => {
         with_key!(@ $kind, $K, $body,
@@ -46,6 +46,6 @@ macro_rules! with_key {
 
 pub(crate) use {with_key, with_word};
 
-// Keys of two columns are pairs in memory: the first column's element, then the second one's.
+// A key of two columns is a pair in memory, in which the first column's element comes first.
 const _: () = assert!(std::mem::offset_of!((u32, u32), 0) == 0 && std::mem::offset_of!((i32, i32), 0) == 0);
 const _: () = assert!(std::mem::offset_of!((u32, i32), 0) == 0 && std::mem::offset_of!((i32, u32), 0) == 0);

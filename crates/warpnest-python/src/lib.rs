@@ -1,12 +1,12 @@
 //! The native part of the Python package `warpnest`: hash tables and relational operations on
 //! arrays that the package's Python part describes by address, length and device.
 //!
-//! The Python part (`python/warpnest`) knows the libraries that arrays come from and the types of
-//! their elements. Here they are words of 4 or 8 bytes.
+//! The Python part (`python/warpnest`) handles the libraries of the arrays and their element types.
+//! In this part, elements are words of 4 or 8 bytes.
 
 // Each class has a file (`map`, `set`, `multi_map`), and so has each operation (`relational`,
-// `group_by`, `join`). All begin as a `call`, whose arrays have one of the `kinds` and may be
-// `imported` or columns of `arrow`; results are an `array`, or `flags` for Arrow.
+// `group_by`, `join`). All of them begin as a `call`, whose arrays have one of the `kinds` and may
+// be `imported` or columns of `arrow`. Results are an `array`, or `flags` for Arrow.
 mod array;
 mod arrow;
 mod call;
@@ -23,7 +23,7 @@ mod set;
 
 use pyo3::prelude::*;
 
-/// The native part of warpnest, for the package's own use.
+/// The native part of warpnest. Only this package uses it.
 #[pymodule]
 mod _native {
     #[pymodule_export]

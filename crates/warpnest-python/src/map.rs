@@ -1,4 +1,4 @@
-//! Maps: keys and values as words.
+//! Maps whose keys and values are words.
 
 use crate::array::Array;
 use crate::call::{self, Call, Column, FlagColumns, Target};
@@ -12,23 +12,23 @@ use warpnest::primitives::{Scratch, count_flags, fill_absent};
 use warpnest::types::WordKey;
 use warpnest::{Answers, PageConfig, PageMap, Result};
 
-/// A map of words. Lookups of several threads may run at once; a change waits for them.
+/// A map of words. Several threads may do lookups at the same time, and a change waits for them.
 #[pyclass(frozen, module = "warpnest._native")]
 pub struct Map {
     map: Box<dyn Words>,
 }
 
-/// What is wanted of a lookup besides the values.
+/// The requested outputs of a lookup, besides the values.
 pub struct Wanted {
-    /// The word that absent keys get.
+    /// The value for absent keys, if there is one.
     default: Option<u64>,
-    /// Whether the caller wants to know which keys are there.
+    /// Whether the caller wants to know which keys were found.
     found: bool,
-    /// Whether the keys that are there are counted, which waits for the lookup.
+    /// Whether the found keys are counted, which waits for the lookup.
     count: bool,
 }
 
-/// A map whose words have lost their types.
+/// The operations of a map, independent of its word types.
 trait Words: Send + Sync {
     fn get(
         &self,
@@ -51,7 +51,7 @@ trait Words: Send + Sync {
     fn copy(&self) -> Result<Map>;
 }
 
-/// A word: `u32` or `u64`.
+/// A word type: `u32` or `u64`.
 pub trait Word: WordKey {
     fn of(bits: u64) -> Self;
 }
@@ -68,7 +68,7 @@ impl Word for u64 {
     }
 }
 
-/// A table that lookups share and changes have alone.
+/// A table with a lock that lookups share and changes hold exclusively.
 pub struct Shared<T>(RwLock<T>);
 
 impl<T> Shared<T> {
@@ -80,10 +80,10 @@ impl<T> Shared<T> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Locks two tables for reading; the second one only if it is another one.
+    /// Locks two tables for reading. If both are the same table, locks it only once.
     ///
-    /// A thread that waits to change a table keeps others from reading it. So to lock one table
-    /// twice, or two in either order, could wait forever.
+    /// While a thread waits to change a table, no other thread can lock the table for reading. So
+    /// locking one table twice, or two tables in any order, could wait forever.
     pub fn read_with<'s>(&'s self, other: &'s Self) -> (RwLockReadGuard<'s, T>, Option<RwLockReadGuard<'s, T>>) {
         match std::ptr::from_ref(self).cmp(&std::ptr::from_ref(other)) {
             Ordering::Less => {
@@ -115,8 +115,8 @@ impl<K: Word, V: Word> Words for Shared<PageMap<K, V>> {
         let map = self.read();
         let stream = &*call.stream;
         if call.is_of_host([queries, to], flags) {
-            // SAFETY: the call runs. The arrays for answers were made for it, and nobody writes the
-            // queries, as the documentation says.
+            // SAFETY: the call is running. The arrays for answers were made for it, and users must
+            // not write the queries.
             let (queries, values, flags) =
                 unsafe { (queries.elements::<K>(), to.elements_mut(), flags.elements_mut()) };
             let (bits, flags) = if wanted.found { flags } else { Default::default() };
@@ -131,8 +131,8 @@ impl<K: Word, V: Word> Words for Shared<PageMap<K, V>> {
             fill_absent(stream, &found, V::of(default), &mut *values)?;
         }
         values.finish(to)?;
-        // The few bytes that this takes are its own: calls with much work share the scratch of a
-        // stream.
+        // This count uses its own scratch, which takes only a few bytes. Only calls with much work
+        // share the stream's scratch.
         let count = || count_flags(stream, &mut Scratch::new(&call.device), &found, queries.len());
         let count = wanted.count.then(count).transpose()?;
         if wanted.found {
@@ -198,7 +198,7 @@ impl<K: Word, V: Word> Words for Shared<PageMap<K, V>> {
 
 #[pymethods]
 impl Map {
-    /// Looks up words: writes the values and, if it is wanted, which queries are there.
+    /// Looks up keys. Writes the values and, if wanted, which keys were found.
     fn get(
         &self,
         py: Python<'_>,
@@ -212,7 +212,8 @@ impl Map {
         call::run(py, target, |call| self.map.get(call, queries, outputs.0, outputs.1, &wanted))
     }
 
-    /// Writes a byte per query: whether its key is there. Without an array of bytes, it is a bit.
+    /// Writes a byte per query that says whether its key was found, or a bit if there is no array
+    /// of bytes.
     fn contains(&self, py: Python<'_>, target: Target, queries: Column, outputs: FlagColumns) -> PyResult<()> {
         call::run(py, target, |call| self.map.contains(call, queries, outputs))
     }
@@ -258,7 +259,7 @@ impl Map {
     }
 }
 
-/// Builds a map of words of so many bytes.
+/// Builds a map whose keys and values have the sizes `bytes`.
 #[pyfunction]
 pub fn build_map(
     py: Python<'_>,
@@ -276,7 +277,7 @@ pub fn build_map(
     })))
 }
 
-/// Makes an empty map of words of so many bytes.
+/// Creates an empty map whose keys and values have the sizes `bytes`.
 #[pyfunction]
 pub fn create_map(py: Python<'_>, target: Target, bytes: (usize, usize)) -> PyResult<Map> {
     with_word!(bytes.0, K => with_word!(bytes.1, V => call::run(py, target, |call| {
@@ -284,7 +285,7 @@ pub fn create_map(py: Python<'_>, target: Target, bytes: (usize, usize)) -> PyRe
     })))
 }
 
-/// Loads a map of words of so many bytes.
+/// Loads a map whose keys and values have the sizes `bytes`.
 #[pyfunction]
 pub fn load_map(py: Python<'_>, target: Target, path: PathBuf, bytes: (usize, usize)) -> PyResult<Map> {
     with_word!(bytes.0, K => with_word!(bytes.1, V => call::run(py, target, |call| {

@@ -1,4 +1,4 @@
-//! Multimaps: all values of a key, as words.
+//! Multimaps whose keys and values are words.
 
 use crate::array::Array;
 use crate::call::{self, Call, Column, FlagColumns, Target};
@@ -8,13 +8,13 @@ use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
 use warpnest::{MultiMap as Table, Result};
 
-/// A multimap of words, which does not change.
+/// A multimap of words, which cannot be changed.
 #[pyclass(frozen, module = "warpnest._native")]
 pub struct MultiMap {
     map: Box<dyn Words>,
 }
 
-/// A multimap whose words have lost their types.
+/// The operations of a multimap, independent of its word types.
 trait Words: Send + Sync {
     fn contains(&self, call: &Call, queries: Column, outputs: FlagColumns) -> Result<()>;
     fn count(&self, call: &Call, queries: Column, counts: Column) -> Result<()>;
@@ -61,12 +61,13 @@ impl<K: Word, V: Word> Words for Table<K, V> {
 
 #[pymethods]
 impl MultiMap {
-    /// Writes a byte per query: whether its key is there. Without an array of bytes, it is a bit.
+    /// Writes a byte per query that says whether its key was found, or a bit if there is no array
+    /// of bytes.
     fn contains(&self, py: Python<'_>, target: Target, queries: Column, outputs: FlagColumns) -> PyResult<()> {
         call::run(py, target, |call| self.map.contains(call, queries, outputs))
     }
 
-    /// Writes the number of values of each query, as 32-bit integers.
+    /// Writes the count of each query's values, as 32-bit integers.
     fn count(&self, py: Python<'_>, target: Target, queries: Column, counts: Column) -> PyResult<()> {
         call::run(py, target, |call| self.map.count(call, queries, counts))
     }
@@ -93,7 +94,7 @@ impl MultiMap {
     }
 }
 
-/// Builds a multimap of words of so many bytes.
+/// Builds a multimap whose keys and values have the sizes `bytes`.
 #[pyfunction]
 pub fn build_multi_map(
     py: Python<'_>,
@@ -108,7 +109,7 @@ pub fn build_multi_map(
     })))
 }
 
-/// Loads a multimap of words of so many bytes.
+/// Loads a multimap whose keys and values have the sizes `bytes`.
 #[pyfunction]
 pub fn load_multi_map(py: Python<'_>, target: Target, path: PathBuf, bytes: (usize, usize)) -> PyResult<MultiMap> {
     with_word!(bytes.0, K => with_word!(bytes.1, V => call::run(py, target, |call| {

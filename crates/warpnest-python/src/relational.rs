@@ -1,4 +1,4 @@
-//! Different keys with ids and counts, and membership.
+//! Distinct keys with ids and counts, and membership tests.
 
 use crate::array::Array;
 use crate::call::{self, Call, Column, FlagColumns, Target};
@@ -8,10 +8,10 @@ use warpnest::low_level::isin_on_host;
 use warpnest::relational::{Distinct, Order, Part, Unique, factorize_on, isin_into, value_counts_on};
 use warpnest::{Buffer, Key, Result};
 
-/// The keys, and what else was asked for: ids, counts and first rows.
+/// The distinct keys, and the requested outputs: ids, counts and first rows.
 type Found = (Array, [Option<Array>; 3]);
 
-/// Numbers that may have been asked for.
+/// An output of integers, which may not have been requested.
 trait Numbers {
     fn array(self, call: &Call) -> Option<Array>;
 }
@@ -28,8 +28,8 @@ impl Numbers for Buffer<u32> {
     }
 }
 
-/// Returns the different keys of a column and, where asked for, the id of each row's key, the rows
-/// of each key, and its first row.
+/// Returns the distinct keys of a column. If requested, also returns the id of each row's key, the
+/// count of each key's rows, and each key's first row.
 #[pyfunction]
 pub fn unique(
     py: Python<'_>,
@@ -39,7 +39,7 @@ pub fn unique(
     sorted: bool,
     wanted: (bool, bool, bool),
 ) -> PyResult<Found> {
-    // Only the order of keys depends on more than their size.
+    // Only sorting depends on the type of the keys. Otherwise their size is enough.
     if !sorted {
         let bytes = if matches!(kind, "u4" | "i4") { 4 } else { 8 };
         return with_word!(bytes, K => call::run(py, target, |call| asked::<K>(call, keys, Order::Any, wanted)));
@@ -73,7 +73,7 @@ where
     Ok((Array::of(call, keys), [ids.array(call), counts.array(call), first_rows.array(call)]))
 }
 
-/// Returns the id of each row's key and the different keys, in the order of their first rows.
+/// Returns the id of each row's key, and the distinct keys in the order of their first rows.
 #[pyfunction]
 pub fn factorize(py: Python<'_>, target: Target, keys: Column, bytes: usize) -> PyResult<(Array, Array)> {
     with_word!(bytes, K => call::run(py, target, |call| {
@@ -83,7 +83,7 @@ pub fn factorize(py: Python<'_>, target: Target, keys: Column, bytes: usize) -> 
     }))
 }
 
-/// Returns the different keys and the rows of each, those with most rows first.
+/// Returns the distinct keys and the count of each key's rows, with the largest count first.
 #[pyfunction]
 pub fn value_counts(py: Python<'_>, target: Target, keys: Column, kind: &str) -> PyResult<(Array, Array)> {
     with_key!(kind, K => call::run(py, target, |call| {
@@ -93,7 +93,8 @@ pub fn value_counts(py: Python<'_>, target: Target, keys: Column, kind: &str) ->
     }))
 }
 
-/// Writes a byte per key: whether it is among others. Without an array of bytes, it is a bit.
+/// Writes a byte per key that says whether `among` contains it, or a bit if there is no array of
+/// bytes.
 #[pyfunction]
 pub fn isin(
     py: Python<'_>,
@@ -106,8 +107,8 @@ pub fn isin(
     with_word!(bytes, K => call::run(py, target, |call| {
         let (stream, among) = (&call.stream, call.read::<K>(among)?);
         if call.is_of_host([keys], outputs) {
-            // SAFETY: the call runs. The arrays for answers were made for it, and nobody writes the
-            // keys, as the documentation says.
+            // SAFETY: the call is running. The arrays for answers were made for it, and users must
+            // not write the keys.
             let (keys, (bits, flags)) = unsafe { (keys.elements::<K>(), outputs.elements_mut()) };
             return call.with_scratch(|scratch| isin_on_host(stream, scratch, keys, &among, bits, flags));
         }

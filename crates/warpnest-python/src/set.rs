@@ -1,4 +1,4 @@
-//! Sets: keys as words.
+//! Sets whose keys are words.
 
 use crate::array::Array;
 use crate::call::{self, Call, Column, FlagColumns, Target};
@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 use warpnest::low_level::contains_on_host;
 use warpnest::{PageConfig, PageSet, Result};
 
-/// A set of words. Queries of several threads may run at once; a change waits for them.
+/// A set of words. Several threads may do queries at the same time, and a change waits for them.
 #[pyclass(frozen, module = "warpnest._native")]
 pub struct Set {
     set: Box<dyn Words>,
 }
 
-/// What becomes of two sets.
+/// An operation on two sets.
 #[derive(Clone, Copy)]
 enum Operation {
     Union,
@@ -25,7 +25,7 @@ enum Operation {
     Difference,
 }
 
-/// A set whose words have lost their type.
+/// The operations of a set, independent of its word type.
 trait Words: Send + Sync {
     fn contains(&self, call: &Call, queries: Column, outputs: FlagColumns) -> Result<()>;
     fn insert(&self, call: &Call, keys: Column) -> Result<usize>;
@@ -38,7 +38,7 @@ trait Words: Send + Sync {
     fn bytes(&self) -> usize;
     fn save(&self, path: &Path) -> Result<()>;
     fn copy(&self) -> Result<Set>;
-    /// Returns the result of an operation, or nothing if the other set has other words.
+    /// Returns the result of an operation, or `None` if the other set has another word type.
     fn combined(&self, other: &dyn Words, operation: Operation) -> Result<Option<Set>>;
     fn as_any(&self) -> &dyn Any;
 }
@@ -47,8 +47,8 @@ impl<K: Word> Words for Shared<PageSet<K>> {
     fn contains(&self, call: &Call, queries: Column, outputs: FlagColumns) -> Result<()> {
         let set = self.read();
         if call.is_of_host([queries], outputs) {
-            // SAFETY: the call runs. The arrays for answers were made for it, and nobody writes the
-            // queries, as the documentation says.
+            // SAFETY: the call is running. The arrays for answers were made for it, and users must
+            // not write the queries.
             let (queries, (bits, flags)) = unsafe { (queries.elements::<K>(), outputs.elements_mut()) };
             return contains_on_host(set.table(), &call.stream, queries, bits, flags);
         }
@@ -117,7 +117,8 @@ impl<K: Word> Words for Shared<PageSet<K>> {
 
 #[pymethods]
 impl Set {
-    /// Writes a byte per query: whether its key is there. Without an array of bytes, it is a bit.
+    /// Writes a byte per query that says whether its key was found, or a bit if there is no array
+    /// of bytes.
     fn contains(&self, py: Python<'_>, target: Target, queries: Column, outputs: FlagColumns) -> PyResult<()> {
         call::run(py, target, |call| self.set.contains(call, queries, outputs))
     }
@@ -182,7 +183,7 @@ impl Set {
     }
 }
 
-/// Builds a set of words of so many bytes.
+/// Builds a set whose keys have `bytes` bytes.
 #[pyfunction]
 pub fn build_set(py: Python<'_>, target: Target, keys: Column, bytes: usize, assume_unique: bool) -> PyResult<Set> {
     let config = if assume_unique { PageConfig::default().assume_unique() } else { PageConfig::default() };
@@ -192,7 +193,7 @@ pub fn build_set(py: Python<'_>, target: Target, keys: Column, bytes: usize, ass
     }))
 }
 
-/// Makes an empty set of words of so many bytes.
+/// Creates an empty set whose keys have `bytes` bytes.
 #[pyfunction]
 pub fn create_set(py: Python<'_>, target: Target, bytes: usize) -> PyResult<Set> {
     with_word!(bytes, K => call::run(py, target, |call| {
@@ -200,7 +201,7 @@ pub fn create_set(py: Python<'_>, target: Target, bytes: usize) -> PyResult<Set>
     }))
 }
 
-/// Loads a set of words of so many bytes.
+/// Loads a set whose keys have `bytes` bytes.
 #[pyfunction]
 pub fn load_set(py: Python<'_>, target: Target, path: PathBuf, bytes: usize) -> PyResult<Set> {
     with_word!(bytes, K => call::run(py, target, |call| {

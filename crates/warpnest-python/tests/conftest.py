@@ -1,4 +1,4 @@
-"""What the tests run with: every library of arrays that is installed, on every device that is there."""
+"""The fixtures of the tests: every installed library of arrays, on every device that exists."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import warpnest as wn
 
 @dataclass(frozen=True)
 class Library:
-    """A library of arrays on a device: how a NumPy array becomes one of it, and back again."""
+    """A library of arrays on a device, with conversions from and to NumPy arrays."""
 
     name: str
     device: str
@@ -26,7 +26,7 @@ class Library:
         return self.make(np.asarray(values, dtype))
 
     def back(self, array):
-        """Copies to NumPy, after a look at the type."""
+        """Checks the type of an array, and copies it to NumPy."""
         if isinstance(array, tuple):
             return tuple(map(self.back, array))
         assert isinstance(array, self.type), f"{type(array)} from {self.name}"
@@ -39,12 +39,12 @@ class Library:
 
     @property
     def has_columns(self) -> bool:
-        """Whether keys of two columns and of floating-point numbers are taken."""
+        """Whether the library supports keys of two columns and floating-point keys."""
         return self.name != "jax"
 
     @property
     def has_shapes(self) -> bool:
-        """Whether arrays of several dimensions are taken."""
+        """Whether the library supports arrays of several dimensions."""
         return self.name.startswith(("numpy", "torch", "cupy"))
 
 
@@ -90,7 +90,7 @@ LIBRARIES = libraries()
 
 @pytest.fixture(params=LIBRARIES, ids=lambda library: library.name)
 def xp(request):
-    """A library, with its device as the default one."""
+    """A library, whose device is the default device during the test."""
     before = wn.default_device()
     wn.set_default_device(request.param.device)
     yield request.param
@@ -99,7 +99,7 @@ def xp(request):
 
 @pytest.fixture(autouse=True)
 def on_the_cpu():
-    """Arrays of the host are worked on by the CPU, unless a test says otherwise."""
+    """Makes the CPU the default device for host arrays, unless a test chooses another one."""
     before = wn.default_device()
     wn.set_default_device("cpu")
     yield

@@ -1,4 +1,4 @@
-"""Memory and streams: what is shared, what outlives what, and what waits for what."""
+"""Tests of memory and streams: what is shared, how long memory lives, and what waits for what."""
 
 import gc
 import os
@@ -44,7 +44,7 @@ def test_a_table_outlives_its_arrays(xp):
 
 
 def test_arrays_that_begin_anywhere(xp):
-    """Parts of arrays, whose first element is at no multiple of 16 bytes."""
+    """Tests parts of arrays whose first element is not at a multiple of 16 bytes."""
     if not xp.has_columns:
         pytest.skip("the library copies parts itself")
     x = np.arange(1000, dtype="int32") % 10
@@ -57,7 +57,7 @@ def test_arrays_that_begin_anywhere(xp):
 def test_arrays_in_files_begin_at_any_byte():
     x = np.frombuffer(b"header." + np.arange(100).tobytes(), np.int64, offset=7)
     assert not x.flags.aligned
-    # The native part reads elements, whose addresses must be multiples of their size.
+    # The native part reads whole elements, whose addresses must be multiples of their size.
     assert NUMPY.array(x, "x").flags.aligned
     np.testing.assert_array_equal(wn.unique(x, sorted=True), np.arange(100))
 
@@ -127,7 +127,7 @@ def test_a_call_waits_for_work_of_the_current_stream():
             torch.cuda._sleep(50_000_000)
             queries = x + 1
             found = m.get(queries, default=-1)
-            # What comes later waits for the lookup: this write, and the memory's next use.
+            # Later work waits for the lookup: this write, and the next use of the memory.
             queries.fill_(0)
             other = torch.full_like(queries, 3)
             del queries
@@ -224,14 +224,14 @@ def test_no_copies_of_results_on_the_gpu():
     before = torch.cuda.mem_get_info()[0]
     result = wn.unique(x)
     torch.cuda.synchronize()
-    # What the call keeps for the next one is not the result's.
+    # The scratch memory that the call keeps for the next call is not part of the result.
     wn.release_memory()
     taken = before - torch.cuda.mem_get_info()[0]
     assert taken < 1.1 * result.nbytes + (64 << 20), f"{taken} bytes for a result of {result.nbytes}"
 
 
 def test_a_forked_process_is_told_so():
-    """Threads and GPUs do not survive a fork: the child gets an error, and does not wait for ever."""
+    """Threads and GPUs do not survive a fork, so the child process gets an error instead of waiting forever."""
     code = """
 import os, numpy as np, warpnest as wn
 if {used_before}:

@@ -1,4 +1,4 @@
-"""Columns of Arrow, by the C data interface: which are taken, what comes back, and what is copied."""
+"""Tests of Arrow columns: which types are supported, which types results have, and what is copied."""
 
 import gc
 import pickle
@@ -17,7 +17,7 @@ from warpnest._libraries import NUMPY, library_of
 pa = pytest.importorskip("pyarrow")
 pl = pytest.importorskip("polars")
 
-#: Every type that is taken, as pyarrow has it.
+#: Every supported type, as a pyarrow type.
 TYPES = [
     pa.int32(),
     pa.int64(),
@@ -36,12 +36,12 @@ TYPES = [
     pa.timestamp("ns", "Europe/Berlin"),
     *(pa.duration(unit) for unit in ("s", "ms", "us", "ns")),
 ]
-#: Days in milliseconds, so that they are dates, times and numbers of any type.
+#: Values that every type can represent. For dates in milliseconds, `array` converts them from days.
 VALUES = [0, 5, 3, 5, 0, 9]
 
 
 def array(type, values=VALUES):
-    """Returns integers as an array of a type, bit by bit where it is no type of numbers."""
+    """Returns integers as an array of a type. For types without numbers, the integers are the elements' bits."""
     if pa.types.is_floating(type):
         return pa.array(values, type)
     if pa.types.is_date64(type):
@@ -50,14 +50,14 @@ def array(type, values=VALUES):
 
 
 def address(x):
-    """Returns where the call reads a column."""
+    """Returns the address at which a call reads a column."""
     library = library_of(x)
     held = column(library, x, "x")
     return library.raw(held.array, held.length)[0]
 
 
 class Unknown:
-    """A column of a library that nobody knows."""
+    """A column of an unknown library."""
 
     def __init__(self, array):
         self.array = array
@@ -139,7 +139,7 @@ def test_results_are_not_copied():
 
 
 def test_parts_and_chunks():
-    """Parts at any offset, and columns of several chunks, some of them empty."""
+    """Tests parts at any offset, and columns of several chunks, some of which are empty."""
     rng = np.random.default_rng(1)
     x, y = rng.integers(0, 50, 1000), rng.integers(0, 1000, 1000).astype("int32")
     for start, stop in ((1, 1000), (3, 998), (7, 7), (999, 1000), (8, 500)):
@@ -181,7 +181,7 @@ def test_nulls_are_refused(make):
         wn.unique(make([1, None, None]))
     with pytest.raises(ValueError, match="^values has 1 null: fill or drop it first$"):
         wn.Map(make([1, 2]), make([1, None]))
-    # A part without nulls, and nulls that were dropped.
+    # A part without nulls and a column whose nulls were filled are both accepted.
     assert wn.unique(make([None, 1, 2])[1:], sorted=True).to_numpy().tolist() == [1, 2]
     filled = make([None, 1, 2]).fill_null(7)
     assert wn.unique(filled, sorted=True).to_numpy().tolist() == [1, 2, 7]
@@ -229,7 +229,7 @@ def test_types_that_cannot_be_compared():
         wn.isin(array(pa.timestamp("ns")), array(pa.timestamp("us")))
     with pytest.raises(TypeError, match="int32 is wanted"):
         wn.isin(pl.Series([1], dtype=pl.Int32), pl.Series([1]))
-    # An instant is the same in all zones.
+    # An instant is the same in all time zones.
     berlin = array(pa.timestamp("us", "Europe/Berlin"))
     assert all(wn.Set(array(pa.timestamp("us", "UTC"))).contains(berlin).to_pylist())
     with pytest.raises(TypeError, match="type Date32: only numbers are taken"):
@@ -262,7 +262,7 @@ def test_dates_and_times_are_objects_of_python():
     times = pl.Series([datetime(2026, 1, 2, 3, tzinfo=zone)]).dt.convert_time_zone("Asia/Tokyo")
     keys = wn.Set(times).keys()
     assert keys.dtype == times.dtype and keys.to_list() == times.to_list()
-    # NumPy has the same elements without a zone.
+    # A NumPy array has the same elements without a time zone.
     assert wn.Set(times).contains(np.array(["2026-01-02T03"], "M8[us]")).tolist() == [True]
 
 
@@ -310,7 +310,7 @@ def test_pandas_columns():
 
 
 def test_libraries_that_are_unknown():
-    """Results are objects that any library takes."""
+    """Tests that results for unknown libraries are objects that any library can import."""
     m = wn.Map(Unknown(pa.array([1, 2, 3])), Unknown(array(pa.timestamp("us", "UTC"), range(3))))
     values, found = m.find(Unknown(pa.array([3, 4])))
     assert type(values) is wn._native.Array and type(found) is wn._native.Flags and len(found) == len(values) == 2
@@ -329,7 +329,7 @@ def test_libraries_that_are_unknown():
     ).shape == (0,)
     with pytest.raises(ValueError, match="must copy"):
         np.asarray(found, copy=False)
-    # They are taken again.
+    # These results are accepted as arguments.
     assert pa.array(wn.unique(values, sorted=True)).equals(array(pa.timestamp("us", "UTC"), [0, 2]))
     x = pa.array([1, 2])
     assert wn.isin(x, Unknown(x), invert=True).to_pylist() == [False, False]
@@ -372,7 +372,7 @@ def test_results_outlive_everything():
 
 
 def test_inputs_are_released_once_they_are_not_needed():
-    """A buffer of another library is freed after the call, by whichever thread."""
+    """Tests that a buffer of another library is freed after the call, on any thread."""
     before = pa.total_allocated_bytes()
     for _ in range(3):
         x = pa.compute.add(pa.array(np.arange(1 << 16)), 1)
@@ -391,7 +391,7 @@ def test_inputs_are_released_once_they_are_not_needed():
 
 
 def memory():
-    """Returns the bytes of memory that the process has."""
+    """Returns the bytes of physical memory that the process uses."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 
 
@@ -399,7 +399,7 @@ def memory():
     "take", [lambda native: native.__arrow_c_array__(), pa.array, pl.Series, lambda native: pl.Series(native)[5:]]
 )
 def test_outputs_are_freed(take):
-    """Whether somebody takes a capsule or not, and on whichever thread the array is dropped."""
+    """Tests that memory is freed whether or not a capsule is consumed, and on any thread."""
     before = memory()
     for _ in range(20):
         native = wn._native.empty((-1, None, False), 1 << 22, 8).typed("<i8")
@@ -409,7 +409,7 @@ def test_outputs_are_freed(take):
         thread = threading.Thread(target=taken.clear)
         thread.start()
         thread.join()
-    # It would be 670 MB more.
+    # Without the release, the process would use 670 MB more.
     assert memory() < before + (200 << 20)
 
 

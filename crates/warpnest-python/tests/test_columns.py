@@ -1,4 +1,4 @@
-"""Columns that are no plain arrays: with a mask, in a list, with a dictionary. None loses what it says."""
+"""Tests that columns which are not plain arrays (masked arrays, lists, dictionaries) lose no information."""
 
 import numpy as np
 import pandas as pd
@@ -59,7 +59,7 @@ def test_other_columns_of_pandas():
     ):
         with pytest.raises(REFUSED, match=text):
             wn.unique(x)
-    # NaN and NaT are keys, in pandas' columns as elsewhere.
+    # NaN and NaT are keys in pandas columns, as in other columns.
     assert len(wn.unique(pd.Series([1.0, None, float("nan")]))) == 2
     assert len(wn.unique(pd.Series(pd.to_datetime(["2020-01-01", None])))) == 2
 

@@ -1,4 +1,4 @@
-"""The examples in the documentation."""
+"""Tests of the examples in the documentation."""
 
 import doctest
 import importlib
@@ -24,7 +24,7 @@ BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.M
 
 
 def test_the_page_runs():
-    """Runs the page's programs one after the other; those that say so need torch."""
+    """Runs the page's programs in order. Programs that begin with `# torch` need torch."""
     space: dict = {}
     for block in BLOCKS:
         if block.startswith("# torch\n"):

@@ -1,4 +1,4 @@
-"""Drawn types, lists and single values beside exact arithmetic: a call is right, or it is refused.
+"""Tests of random types, lists and values against exact arithmetic: a call is either exact or refused.
 
 `WARPNEST_CASES=20000 python -m pytest tests/test_drawn.py` draws 20,000 cases instead of 1,000.
 """
@@ -23,7 +23,7 @@ import warpnest as wn
 
 CASES = int(os.environ.get("WARPNEST_CASES", "1000"))
 REFUSED = (OverflowError, TypeError, ValueError)
-#: Nanoseconds of the units of times; years and months are counted by the calendar.
+#: The nanoseconds of each unit of time, except for years and months, which depend on the calendar.
 NANOSECONDS = {"W": 7 * 86400 * 10**9, "D": 86400 * 10**9, "h": 3600 * 10**9, "m": 60 * 10**9, "s": 10**9}
 NANOSECONDS |= {"ms": 10**6, "us": 10**3, "ns": 1}
 CALENDAR = ("Y", "M")
@@ -33,11 +33,11 @@ UTC = timezone.utc
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """A value as a caller has it, and what it is in exact arithmetic."""
+    """A value as a caller passes it, with its meaning in exact arithmetic."""
 
     given: Any
     exact: Any
-    #: Texts of dates are times for tables of times.
+    #: The time that a text means in a table of times.
     time: Any = None
 
     def of(self, kind: str) -> Any:
@@ -45,7 +45,7 @@ class Drawn:
 
 
 def exact_number(x: Any) -> Any:
-    """Returns a number as a fraction; NaNs are equal, as tables have them."""
+    """Returns a number as a fraction. NaNs are equal to each other, as in tables."""
     if isinstance(x, (float, np.floating)) and not np.isfinite(x):
         return ("number", str(float(x)))
     if isinstance(x, (float, np.floating)):
@@ -54,7 +54,7 @@ def exact_number(x: Any) -> Any:
 
 
 def exact_time(count: int, unit: str) -> Any:
-    """Returns a time that NumPy counts from 1970 in a unit, in nanoseconds."""
+    """Returns a NumPy time, which counts units since 1970, in nanoseconds."""
     if unit in CALENDAR:
         year, month = divmod(count, 12) if unit == "M" else (count, 0)
         year += 1970
@@ -65,7 +65,7 @@ def exact_time(count: int, unit: str) -> Any:
 
 
 def exact_element(x: np.generic) -> Any:
-    """Returns an element of an array."""
+    """Returns the exact meaning of an element of an array."""
     if x.dtype.kind in "mM":
         if np.isnat(x):
             return (x.dtype.kind, "NaT")
@@ -84,7 +84,7 @@ def exact_element(x: np.generic) -> Any:
 
 
 def is_taken(dtype: np.dtype, x: Drawn) -> bool:
-    """Returns whether a value of a table's own kind is one of its type: then it must not be refused."""
+    """Returns whether a value can be represented exactly in a table's type, so that it must not be refused."""
     kind, exact = x.of(dtype.kind)
     if kind == "number" and not isinstance(x.given, (bool, np.bool_, Decimal, Fraction)):
         is_integer = not isinstance(x.given, float) and np.asarray(x.given).dtype.kind != "f"
@@ -92,7 +92,7 @@ def is_taken(dtype: np.dtype, x: Drawn) -> bool:
             return is_integer and np.iinfo(dtype).min <= exact <= np.iinfo(dtype).max
         if dtype.kind != "f" or not isinstance(exact, Fraction):
             return dtype.kind == "f"
-        # Integers have 64 bits, also where a floating-point number could have them.
+        # Integers must fit in 64 bits, even if a floating-point type could represent more.
         limit = Fraction(2) ** (63 if is_integer else int(np.finfo(dtype).maxexp))
         return abs(exact) < limit and exact_number(dtype.type(float(exact))) == (kind, exact)
     if (kind, dtype.kind) in (("time", "M"), ("duration", "m")) and isinstance(exact, int):
@@ -165,7 +165,7 @@ def times(draw: Any) -> Drawn:
     start = draw(st.sampled_from([date(2020, 1, 1), date(1970, 1, 1), date(1600, 3, 1), date(9990, 1, 1)]))
     nanoseconds = (start - date(1970, 1, 1)).days * NANOSECONDS["D"] + draw(st.sampled_from(OFFSETS))
     if abs(nanoseconds) >= 2**63:
-        # Only coarser units have these times.
+        # Only microseconds and coarser units can represent these times.
         nanoseconds -= nanoseconds % 1000
     exact = ("time", nanoseconds)
     choices = []
@@ -246,7 +246,7 @@ NUMBERS = DTYPES[:6]
 
 
 def column_of(draw: Any, dtype: np.dtype) -> np.ndarray:
-    """Draws a column of a type, whose elements are near the edges and near those of lists."""
+    """Draws a column of a type. Its elements are near the limits of the type and near the elements of lists."""
     if dtype.kind in "US":
         return np.array(draw(st.lists(st.sampled_from(["a", "ab", "1", "", "abc"]), max_size=4)), dtype)
     if dtype.kind == "f":
@@ -269,7 +269,7 @@ def column_of(draw: Any, dtype: np.dtype) -> np.ndarray:
 
 @st.composite
 def others(draw: Any, dtype: np.dtype) -> tuple[Any, list[Drawn]]:
-    """Draws what is asked for: a list, one value, or a column of any type and library."""
+    """Draws the other argument of a call: a list, a single value, or a column of any type and library."""
     of = draw(
         st.sampled_from(
             [
@@ -329,7 +329,7 @@ def others(draw: Any, dtype: np.dtype) -> tuple[Any, list[Drawn]]:
 
 
 def answer(call: Any) -> Any:
-    """Returns what a call gives, or None if it was refused by a sentence."""
+    """Returns the result of a call, or None if the call was refused with a helpful message."""
     try:
         return call()
     except REFUSED as error:
@@ -365,12 +365,12 @@ def test_a_call_is_exact_or_refused(data):
         found = answer(lambda: wn.isin(given, column))
         assert found is None or np.ravel(found).tolist() == [x in exact for x in wanted]
 
-    # The elements of a column alone are its own, whatever type that is found to have.
+    # The distinct keys of a column are its own elements, whichever type was chosen.
     keys = answer(lambda: wn.unique(given))
     if keys is not None:
         assert {exact_element(x) for x in np.atleast_1d(np.asarray(keys))} == {x.exact for x in drawn}
 
-    # One value at a time: `in` is never refused, and what is stored is what was given.
+    # For single values, `in` never raises an error, and a stored value equals the given value.
     if is_of_lists:
         for x, one in zip(drawn, wanted):
             assert (x.given in table) == (one in exact)

@@ -1,4 +1,4 @@
-"""Every wrong input gets one sentence that says what to do, and changes nothing."""
+"""Tests that every wrong input causes an error that says what to do, and changes nothing."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""No element is another one after a conversion: it is refused, by a sentence that says what to do."""
+"""Tests that no conversion changes an element. Otherwise it is refused with a message that says what to do."""
 
 from collections import deque
 from datetime import date, datetime, time, timedelta, timezone
@@ -24,7 +24,7 @@ SHORT = np.array([0.1, 0.5], "f4")
 @pytest.mark.parametrize(
     "keys, value",
     [
-        # Times between the units of the keys, of every class that times have.
+        # These times lie between the units of the keys, and have every class of times.
         (DAYS, "2020-01-01T12:00"),
         (DAYS, np.str_("2020-01-01T00:00:00.000000001")),
         (DAYS, "now"),
@@ -40,19 +40,20 @@ SHORT = np.array([0.1, 0.5], "f4")
         (SECONDS, pd.Timedelta(1, "ns")),
         (SECONDS, np.timedelta64(60001, "ms")),
         (SECONDS.astype("m8[D]"), timedelta(hours=1)),
-        # Times beyond the unit, which NumPy wraps, and units that are no multiples of each other.
+        # These times are beyond the unit's range, which NumPy would wrap, or in units that are not
+        # multiples.
         (DAYS.astype("M8[ns]"), "1000-01-01"),
         (np.datetime64(10**6, "Y").astype("M8[ns]").reshape(1), np.datetime64(10**6, "Y")),
         (np.array([timedelta.max], "m8[us]"), timedelta.max),
         (np.array([365], "m8[D]"), np.timedelta64(1, "Y")),
         (np.array([146097], "m8[D]"), np.timedelta64(400, "Y")),
         (SECONDS, np.timedelta64(60)),
-        # Time zones.
+        # These times have a time zone.
         (DAYS, datetime(2020, 1, 1, tzinfo=UTC)),
         (DAYS.astype("M8[s]"), "2020-01-01T00:00Z"),
         (DAYS.astype("M8[s]"), "2020-01-01T01:00+01:00"),
         (DAYS.astype("M8[ns]"), pd.Timestamp("2020-01-01", tz="UTC")),
-        # What are no times.
+        # These values are not times.
         (DAYS, 18262),
         (DAYS, 18262.0),
         (DAYS, None),
@@ -64,7 +65,7 @@ SHORT = np.array([0.1, 0.5], "f4")
         (DAYS, time(1)),
         (SECONDS, 60),
         (SECONDS, pd.NaT),
-        # Integers.
+        # These values are not integers of the keys' type.
         (INTS, 2**64 + 1),
         (INTS, 1.5),
         (INTS, 1.0 + 2**-52),
@@ -88,7 +89,7 @@ SHORT = np.array([0.1, 0.5], "f4")
         (UNSIGNED, -1),
         (UNSIGNED, np.int64(-(2**63) + 1)),
         (INTS.astype("i4")[:2], 2**32 + 1),
-        # Numbers.
+        # These values are not exact floating-point numbers of the keys' type.
         (FLOATS, 2**53 + 1),
         (FLOATS, np.uint64(2**53 + 1)),
         (FLOATS, np.longdouble(1) + np.finfo(np.longdouble).eps),
@@ -101,7 +102,7 @@ SHORT = np.array([0.1, 0.5], "f4")
         (SHORT, 0.1),
         (SHORT, 2**24 + 1),
         (SHORT, 1e300),
-        # Texts.
+        # These values are not texts of the keys' type.
         (np.array(["ab"]), "abc"),
         (np.array(["ab"]), "ab\0"),
         (np.array([b"abcd"]), b"abcd\0"),
@@ -111,7 +112,7 @@ SHORT = np.array([0.1, 0.5], "f4")
     ids=repr,
 )
 def test_what_is_no_key_is_refused(keys, value):
-    """As one of a list, as one value, and beside another value of the list."""
+    """Passes the value in a list, as a single value, and beside another value in a list."""
     other = keys[0]
     for given in ([value], [other, value], [value, other], deque([other, value])):
         for call in (
@@ -246,7 +247,7 @@ def test_lists_have_the_type_that_has_all_their_elements():
     ):
         found = wn.unique(values)
         assert found.dtype == dtype and set(found.tolist()) == set(np.array(list(values), dtype).tolist())
-    # Two lists have one type, whichever is first.
+    # Two lists are converted to one type, regardless of their order.
     assert wn.isin([1], [2**63 + 1, 1]).tolist() == [True] and wn.isin([2**63 + 1], [1]).tolist() == [False]
     assert wn.isin([1, 2], [1.0, 2.5]).tolist() == [True, False]
     assert wn.join(["abc"[:2]], ["a", "ab"])[1].tolist() == [1]

@@ -1,4 +1,4 @@
-"""The functions of columns, beside NumPy and pandas."""
+"""Tests of the functions on columns against NumPy and pandas."""
 
 from fractions import Fraction
 
@@ -16,7 +16,7 @@ LENGTHS = [0, 1, 3, 31, 32, 33, 1000, 5000]
 
 
 def columns(dtype):
-    """Columns with few and with many different keys, the extreme ones among them."""
+    """Draws columns with few and with many distinct keys, including the extreme values of the type."""
     limits = np.iinfo(dtype)
     few = st.sampled_from([limits.min, limits.max, 0, 1, 7, limits.max - 1])
     return arrays(
@@ -72,7 +72,7 @@ def test_floating_point_keys_are_equal_as_numbers_are(xp, dtype):
     for ours, theirs in zip((keys, inverse, counts), expected):
         np.testing.assert_array_equal(ours, theirs)
     assert keys.dtype == dtype and not np.signbit(keys[keys == 0]).any()
-    # pandas' `isin` takes NaNs for equal, too.
+    # Like pandas' `isin`, ours treats NaNs as equal.
     among = np.array([-0.0, np.nan, 2.0], dtype)
     np.testing.assert_array_equal(xp.back(wn.isin(xp(x), xp(among))), pd.Series(x).isin(among))
 
@@ -228,7 +228,7 @@ def test_joins_give_what_pandas_gives(xp, how, dtype):
     if how in ("semi", "anti"):
         np.testing.assert_array_equal(np.sort(xp.back(rows)), np.flatnonzero(np.isin(left, right) == (how == "semi")))
         return
-    # Rows that are not there are nulls if the library has some.
+    # Missing rows are nulls if the library has nulls.
     sides = [side.fill_null(-1) if hasattr(side, "fill_null") else side for side in rows]
     ours = sorted(zip(*(xp.back(side).tolist() for side in sides)))
     frames = [pd.DataFrame({"k": side, name: np.arange(len(side))}) for side, name in ((left, "i"), (right, "j"))]

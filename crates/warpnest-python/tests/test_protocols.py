@@ -1,4 +1,4 @@
-"""Maps and sets do what Python's own do, one key at a time."""
+"""Tests that maps and sets behave like Python's dicts and sets, one key at a time."""
 
 from decimal import Decimal
 
@@ -7,7 +7,7 @@ import pytest
 
 import warpnest as wn
 
-#: Maps with the dict that each is: of few and of many keys, of one column and of two.
+#: Maps with equal dicts. They have few or many keys, of one or two columns.
 MAPS = [
     (lambda xp: wn.Map(xp([1, 2]), xp([10, 20])), {1: 10, 2: 20}),
     (lambda xp: wn.Map(xp([1, 2], "float64"), xp([0.5, 1.5])), {1.0: 0.5, 2.0: 1.5}),

@@ -1,4 +1,4 @@
-"""Maps, sets and multimaps, beside Python's own."""
+"""Tests of maps, sets and multimaps against Python's dicts and sets."""
 
 import copy
 import pickle
@@ -37,7 +37,7 @@ def test_a_map_answers_as_a_dict_does(xp, key, value):
 def test_many_queries_are_answered_as_few_are(xp, key, value):
     keys = np.arange(0, 3000, 3).astype(key)
     m, s = wn.Map(xp(keys), xp(keys.astype(value) / 2 if value == "float64" else keys.astype(value))), wn.Set(xp(keys))
-    # The last word of bits is not whole.
+    # The last word of bits is only partly used.
     queries = (np.arange((1 << 20) + 45) * 77 % 4000).astype(key)
     values = queries / 2 if value == "float64" else queries
     there = (queries % 3 == 0) & (queries < 3000)
@@ -172,7 +172,7 @@ def test_what_people_see(xp):
 
 
 class MapBesideDict(RuleBasedStateMachine):
-    """Any sequence of changes: a map and a dict stay the same."""
+    """Applies any sequence of changes to a map and a dict, which must stay equal."""
 
     keys = st.lists(st.one_of(st.integers(-5, 5), st.sampled_from([-(2**63), 2**63 - 1])), max_size=40)
 

@@ -6,21 +6,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use warpnest::low_level::engine::Runner;
 use warpnest::{Error, Result};
 
-/// Runs blocks one after the other, threads in shuffled order; a conflict within a phase is an
-/// error.
+/// A runner that runs blocks one after the other, with threads in shuffled order. A conflict within
+/// a phase is an error.
 #[derive(Debug)]
 pub struct CheckedRunner {
     seed: AtomicU64,
 }
 
 impl CheckedRunner {
-    /// Returns a runner whose shuffles follow from `seed`.
+    /// Returns a runner whose shuffles depend on `seed`.
     pub fn new(seed: u64) -> Self {
         Self { seed: AtomicU64::new(seed) }
     }
 }
 
-// SAFETY: it runs all blocks on the checking back end before it returns.
+// SAFETY: `run` runs all blocks on the checking back end before it returns.
 unsafe impl Runner for CheckedRunner {
     fn name(&self) -> &str {
         "checking engine"

@@ -1,4 +1,5 @@
-//! PTX, executed by the interpreter on host memory: the library's own, and the PTX of modules.
+//! The runner that executes PTX in the interpreter on host memory: the library's PTX and the PTX of
+//! modules.
 
 use gpu_kernels::seam::Kernel;
 use ptx_tools::{Launch, Module, Regions, Schedule};
@@ -8,7 +9,8 @@ use warpnest::low_level::engine::{Cores, Runner};
 use warpnest::low_level::ptx;
 use warpnest::{Error, Result};
 
-/// The library's PTX for every device, parsed once for all, so that their common coverage is known.
+/// The library's PTX for every device. It is parsed once for all runners, so that they share the
+/// record of executed statements.
 pub static BASELINE: LazyLock<Module> = LazyLock::new(|| parse(ptx::baseline()));
 /// The library's PTX for Hopper and later.
 pub static HOPPER: LazyLock<Module> = LazyLock::new(|| parse(ptx::hopper()));
@@ -25,34 +27,34 @@ struct Other {
     module: Arc<Module>,
 }
 
-/// An interpreter of the entry points of a PTX module. Accesses outside the buffers, divergent
-/// barriers and traps are errors.
+/// A runner that interprets the entry points of a PTX module. Accesses outside of buffers,
+/// divergent barriers and traps are errors.
 #[derive(Debug)]
 pub struct PtxRunner {
     name: &'static str,
     module: &'static Module,
-    /// A module whose entries need no second execution. Where its code is the same, the kernel's
-    /// functions for the CPU run instead.
+    /// A module whose kernels other tests interpret. If a kernel's code is the same in both
+    /// modules, its function for the CPU runs instead.
     executed_elsewhere: Option<&'static Module>,
-    /// The modules of other packages and what they were read from, the newest one last.
+    /// The modules of other packages with their texts. The newest module is last.
     others: RwLock<Vec<Other>>,
     regions: RwLock<Regions>,
     seed: AtomicU64,
 }
 
 impl PtxRunner {
-    /// Returns a runner of the PTX for every device.
+    /// Returns a runner of the library's PTX for every device.
     pub fn baseline(seed: u64) -> Self {
         Self::new("PTX for sm_75", &BASELINE, seed)
     }
 
-    /// Returns a runner of the PTX for Hopper and later.
+    /// Returns a runner of the library's PTX for Hopper and later.
     pub fn hopper(seed: u64) -> Self {
         Self::new("PTX for sm_90", &HOPPER, seed)
     }
 
-    /// Returns a runner of the PTX for every device that interprets only the kernels whose code for
-    /// Hopper differs.
+    /// Returns a runner of the library's PTX for every device. It interprets only the kernels whose
+    /// code for Hopper differs.
     pub fn baseline_where_it_differs(seed: u64) -> Self {
         Self { executed_elsewhere: Some(&HOPPER), ..Self::baseline(seed) }
     }
@@ -68,7 +70,7 @@ impl PtxRunner {
         }
     }
 
-    /// Returns the module of another package that was loaded last, and its text.
+    /// Returns the newest module of another package, and its text.
     fn other(&self, package: &str) -> Result<(Arc<Module>, &'static str), String> {
         let others = self.others.read().unwrap_or_else(PoisonError::into_inner);
         let found = others.iter().rev().find(|other| other.package == package);
@@ -84,8 +86,8 @@ impl PtxRunner {
     }
 }
 
-// SAFETY: the interpreter executes the PTX of all blocks, within the memory that it was told of,
-// before it returns.
+// SAFETY: `run` executes the PTX of all blocks before it returns, and accesses only the allocated
+// regions.
 unsafe impl Runner for PtxRunner {
     fn name(&self) -> &str {
         self.name
@@ -99,12 +101,12 @@ unsafe impl Runner for PtxRunner {
         }
         let mut arguments: Vec<&[u8]> = Vec::new();
         kernel.arguments(&mut |argument, bytes| {
-            // SAFETY: the kernel shows its own arguments, which have no padding.
+            // SAFETY: the kernel passes its own arguments, which have no padding.
             arguments.push(unsafe { std::slice::from_raw_parts(argument.cast(), bytes) });
         });
         let schedule =
             Schedule { seed: self.seed.fetch_add(1, Ordering::Relaxed), longest_slice: 40, concurrent_blocks: 3 };
-        // Several launches may run at a time; no memory is given back meanwhile.
+        // Several launches may run at the same time. No memory is freed meanwhile.
         let regions = self.regions.read().unwrap_or_else(PoisonError::into_inner);
         let launch = Launch {
             schedule,
@@ -140,13 +142,13 @@ unsafe impl Runner for PtxRunner {
     }
 
     fn has_wide_atomics(&self) -> bool {
-        // GPUs that need the baseline have none.
+        // GPUs that run the baseline PTX have no 128-bit atomics.
         self.module.target != "sm_75"
     }
 
     fn allocated(&self, address: usize, bytes: usize) {
         let mut regions = self.regions.write().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: the engine allocated it, and says when it is freed.
+        // SAFETY: the engine allocated the memory, and calls `freed` when it is freed.
         unsafe { regions.insert(address, bytes) };
     }
 

@@ -1,7 +1,7 @@
-//! Engines that test kernels of `warpnest` without a GPU, and what depends on its devices.
+//! Engines that test kernels of `warpnest`, and code that uses its devices, without a GPU.
 //!
-//! A kernel that `kernel!` declares is one source for several back ends. So a test that runs it on
-//! [`devices`] runs it in every way that there is:
+//! A kernel that `kernel!` declares is compiled for several back ends from one source. A test that
+//! runs it on [`devices`] runs it on all of them:
 //!
 //! ```
 //! use gpu_kernels::{kernel, seam::{Block, Global}};
@@ -30,34 +30,34 @@
 //!
 //! # fn on_the_host(device: &warpnest::Device) -> bool { !device.name().starts_with("PTX") }
 //! for device in warpnest_testing::devices(1) {
-//!     // A kernel whose PTX is built: device.load(&KERNELS)?;
+//!     // For a kernel whose PTX is built, load it first: device.load(&KERNELS)?;
 //! #     if !on_the_host(&device) { continue }
 //!     let stream = device.default_stream();
 //!     let mut words = Buffer::from_slice(&device, &[1u32, 2, 3])?;
-//!     // SAFETY: there are as many words.
+//!     // SAFETY: the buffer has three words, and `items` is 3.
 //!     unsafe { stream.launch(3, |uses| Square { words: uses.write(&mut words), items: 3 })? };
 //!     assert_eq!(words.download(stream)?, [1, 4, 9], "{}", device.name());
 //! }
 //! # Ok::<(), warpnest::Error>(())
 //! ```
 //!
-//! * [`Device::cpu`](warpnest::Device::cpu) runs each block on one thread of the CPU, and finds
+//! * [`Device::cpu`](warpnest::Device::cpu) runs each block on one thread of the CPU. It finds
 //!   wrong results.
-//! * [`checking`] runs the threads of each phase in an order that changes, on shared memory that
-//!   starts with random words. It finds words of shared memory that two threads use in one phase,
-//!   one of them writing, and whatever depends on the order of threads.
+//! * [`checking`] runs the threads of each phase in a changing order, on shared memory that starts
+//!   with random words. It finds words of shared memory that one thread writes and another uses in
+//!   the same phase, and results that depend on the order of threads.
 //! * [`interpreting`] and [`interpreting_baseline`] execute the PTX for Hopper and for every GPU,
-//!   with threads interleaved at random. They find what a compiler has made of a kernel, accesses
-//!   outside of buffers, barriers that not all threads reach, and races between blocks that show.
-//! * The first GPU comes last, if there is one and `warpnest` has its feature `cuda`, which the
-//!   feature `cuda` of this crate turns on.
+//!   with threads interleaved at random. They find faults of the compiler, accesses outside of
+//!   buffers, barriers that not all threads reach, and races between blocks.
+//! * The first GPU comes last, if there is one and `warpnest` has its feature `cuda`. The feature
+//!   `cuda` of this crate enables that feature.
 //!
-//! The interpreters execute some million instructions a second: give them a few hundred items.
+//! The interpreters execute some million instructions per second, so use a few hundred items.
 //!
 //! # What does not compile
 //!
-//! The number of a thread exists only inside of a closure that is given to the block, and the block
-//! is borrowed meanwhile. So no barrier can stand under a branch on it:
+//! The index of a thread exists only inside of a closure that is passed to the block, and the block
+//! is borrowed while the closure runs. So a barrier under a branch on the index does not compile:
 //!
 //! ```compile_fail,E0500
 //! use gpu_kernels::{kernel, seam::Block};
@@ -83,9 +83,9 @@
 //!
 //! # Faults
 //!
-//! [`planted`] is for host code: a device any of whose operations can fail, once or from then on,
-//! before or after it is done. [`planted::in_each_operation`] lets each operation of a call fail in
-//! turn, and shows what is left.
+//! [`planted`] is for host code. It returns a device any of whose operations can fail, once or
+//! permanently, before or after it is done. [`planted::in_each_operation`] makes each operation of
+//! a call fail in turn, and lets a test check the state after it.
 
 pub mod checked;
 pub mod interpreted;
@@ -97,11 +97,12 @@ use warpnest::low_level::engine::{HostEngine, Runner};
 use warpnest::{Device, Error};
 
 /// Returns a device of each kind: the CPU, [`checking`], [`interpreting_baseline`],
-/// [`interpreting`], and the first GPU if there is one and `warpnest` has its feature `cuda`.
-/// Orders of threads follow from `seed`.
+/// [`interpreting`], and the first GPU if there is one and `warpnest` has its feature `cuda`. The
+/// orders of threads depend on `seed`.
 ///
 /// # Panics
-/// If there is a GPU that cannot be used for another reason than that it is missing or too old.
+/// Panics if there is a GPU that cannot be used, unless the reason is that it is missing or too
+/// old.
 pub fn devices(seed: u64) -> Vec<Device> {
     let mut devices = vec![Device::cpu(), checking(seed), interpreting_baseline(seed), interpreting(seed)];
     match Device::cuda(0) {
@@ -117,17 +118,17 @@ pub fn checking(seed: u64) -> Device {
     on(CheckedRunner::new(seed))
 }
 
-/// Returns a device that executes PTX for Hopper and later.
+/// Returns a device that executes the PTX for Hopper and later.
 pub fn interpreting(seed: u64) -> Device {
     on(PtxRunner::hopper(seed))
 }
 
-/// Returns a device that executes the PTX for every GPU from compute capability 7.5 on.
+/// Returns a device that executes the PTX for every GPU of compute capability 7.5 or later.
 pub fn interpreting_baseline(seed: u64) -> Device {
     on(PtxRunner::baseline(seed))
 }
 
-/// Returns a device whose launches a runner does.
+/// Returns a device whose kernels `runner` runs.
 pub fn on(runner: impl Runner) -> Device {
     Device::from_engine(HostEngine::new(runner)).expect("a host engine always has a queue")
 }

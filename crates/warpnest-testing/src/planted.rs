@@ -1,4 +1,4 @@
-//! The CPU with a fault planted in any operation of its memory or its queues.
+//! The CPU engine with a fault planted in any operation of its memory or queues.
 
 use std::any::Any;
 use std::ffi::c_void;
@@ -13,7 +13,7 @@ use warpnest::{Device, Error, Result};
 /// An operation of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// Takes memory.
+    /// Allocates memory.
     Allocate,
     /// Copies from the host.
     Upload,
@@ -25,26 +25,26 @@ pub enum Operation {
     Fill,
     /// Runs a kernel.
     Launch,
-    /// Lets others queue work.
+    /// Lets other code queue work.
     Foreign,
-    /// Records a point in a queue.
+    /// Records an event in a queue.
     Record,
-    /// Makes a queue wait for such a point.
+    /// Makes a queue wait for an event.
     Wait,
 }
 
 /// The kind of failure of an operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fault {
-    /// Whether the operation is done all the same and fails after that. An allocation never is.
+    /// Whether the operation is done before it fails. An allocation is never done.
     pub done: bool,
     /// Whether all later operations fail, too.
     pub lasting: bool,
-    /// Whether the error is that memory is exhausted, and not a device error.
+    /// Whether the error is that memory is exhausted, instead of a kernel error.
     pub out_of_memory: bool,
 }
 
-/// The kinds of failure of a single operation, without later ones.
+/// The kinds of failure of a single operation, after which later operations succeed.
 pub const SINGLE_FAULTS: [Fault; 4] = [
     Fault { done: false, lasting: false, out_of_memory: false },
     Fault { done: true, lasting: false, out_of_memory: false },
@@ -52,7 +52,7 @@ pub const SINGLE_FAULTS: [Fault; 4] = [
     Fault { done: true, lasting: false, out_of_memory: true },
 ];
 
-/// The kinds of failure of an operation and all that follow.
+/// The kinds of failure of an operation and of all later operations.
 pub const LASTING_FAULTS: [Fault; 4] = [
     Fault { lasting: true, ..SINGLE_FAULTS[0] },
     Fault { lasting: true, ..SINGLE_FAULTS[1] },
@@ -60,7 +60,7 @@ pub const LASTING_FAULTS: [Fault; 4] = [
     Fault { lasting: true, ..SINGLE_FAULTS[3] },
 ];
 
-/// The fault that is planted in a device, and the failures that came of it.
+/// The fault that is planted in a device, and the operations that failed because of it.
 #[derive(Debug, Default)]
 pub struct FaultPlan {
     state: Mutex<Planted>,
@@ -70,14 +70,14 @@ pub struct FaultPlan {
 
 #[derive(Debug, Default)]
 struct Planted {
-    /// The fault, and the number of good operations before it.
+    /// The fault, and the count of operations that still succeed before it.
     next: Option<(Fault, u32)>,
     failed: Vec<Operation>,
 }
 
 impl FaultPlan {
-    /// Runs `work` with a fault after `good` operations, and returns the operations that failed.
-    /// There are none if `work` has no more than `good` operations.
+    /// Runs `work` with a fault after `good` successful operations, and returns the operations that
+    /// failed. None fails if `work` has at most `good` operations.
     pub fn with<T>(&self, fault: Fault, good: u32, work: impl FnOnce() -> T) -> (T, Vec<Operation>) {
         let state = || self.state.lock().unwrap_or_else(PoisonError::into_inner);
         *state() = Planted { next: Some((fault, good)), failed: Vec::new() };
@@ -90,12 +90,12 @@ impl FaultPlan {
         self.bytes.load(Relaxed)
     }
 
-    /// Returns the most bytes that were allocated at a time.
+    /// Returns the most bytes that were allocated at any time.
     pub fn most_bytes(&self) -> u64 {
         self.most_bytes.load(Relaxed)
     }
 
-    /// Counts an operation, does it unless it fails before, and returns its outcome.
+    /// Counts an operation, does it unless it must fail first, and returns its result.
     fn go<T>(&self, operation: Operation, work: impl FnOnce() -> Result<T>) -> Result<T> {
         let fault = {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -135,20 +135,21 @@ pub fn is_planted(error: &Error) -> bool {
     }
 }
 
-/// The bytes behind each allocation that nothing may write.
+/// The size in bytes of the guard after each allocation, which nothing may write.
 const GUARD: usize = 1 << 16;
-/// The guard as it was written. All of it is compared at once, since tests free memory a million
-/// times.
+/// The original contents of a guard. One comparison checks all of them, because tests free memory
+/// a million times.
 static WHOLE: [u8; GUARD] = [0xa5; GUARD];
 
-/// The CPU with planted faults, whose fresh memory is not 0, with a guard behind each allocation.
+/// The CPU engine with planted faults. New memory is not zeroed, and each allocation is followed by
+/// a guard.
 #[derive(Debug)]
 struct PlantedEngine {
     inner: HostEngine<Cores>,
     plan: Arc<FaultPlan>,
 }
 
-// SAFETY: the inner engine does all the work that succeeds.
+// SAFETY: the inner engine does all operations that succeed.
 unsafe impl Engine for PlantedEngine {
     fn name(&self) -> &str {
         "planted"
@@ -160,16 +161,16 @@ unsafe impl Engine for PlantedEngine {
         let address = self.plan.go(Operation::Allocate, || self.inner.allocate(bytes + GUARD))?;
         let before = self.plan.bytes.fetch_add(bytes as u64, Relaxed);
         self.plan.most_bytes.fetch_max(before + bytes as u64, Relaxed);
-        // SAFETY: the engine's memory is the host's, and as many bytes of it are new.
+        // SAFETY: the engine's memory is host memory, and these bytes were just allocated.
         unsafe { std::ptr::with_exposed_provenance_mut::<u8>(address).write_bytes(0xa5, bytes + GUARD) };
         Ok(address)
     }
     unsafe fn free(&self, address: usize, bytes: usize) {
         self.plan.bytes.fetch_sub(bytes as u64, Relaxed);
         let guard = std::ptr::with_exposed_provenance::<u8>(address + bytes);
-        // SAFETY: the allocation has as many bytes more, and nothing uses it any longer.
+        // SAFETY: the allocation ends with `GUARD` more bytes, and nothing uses it any more.
         let whole = unsafe { std::slice::from_raw_parts(guard, GUARD) } == WHOLE;
-        // SAFETY: the caller upholds the contract; the allocation was made with as many bytes more.
+        // SAFETY: the caller upholds the contract, and the allocation has `bytes + GUARD` bytes.
         unsafe { self.inner.free(address, bytes + GUARD) };
         assert!(whole || std::thread::panicking(), "something was written behind an allocation of {bytes} bytes");
     }
@@ -228,14 +229,14 @@ impl Queue for PlantedQueue {
     }
 }
 
-/// Returns a device without a fault yet, and its plan.
+/// Returns a device without a fault, and its fault plan.
 pub fn planted() -> (Device, Arc<FaultPlan>) {
     let plan = Arc::new(FaultPlan::default());
     let engine = PlantedEngine { inner: HostEngine::new(Cores), plan: plan.clone() };
     (Device::from_engine(engine).expect("a host engine always has a queue"), plan)
 }
 
-/// What failed, which is printed if `check` panics.
+/// The failed operations, which are printed if `check` panics.
 struct At(String);
 
 impl Drop for At {
@@ -246,8 +247,9 @@ impl Drop for At {
     }
 }
 
-/// Lets each operation of a call fail by each of these faults, one call each, until there are no
-/// more operations. `check` sees the state after each; the result lists the operations that failed.
+/// Makes each operation of a call fail by each of `faults`, one operation per call, until the call
+/// has no more operations. `check` gets the state after each call. Returns the operations that
+/// failed.
 pub fn in_each_operation<T, R>(
     plan: &FaultPlan,
     faults: &[Fault],
@@ -271,12 +273,12 @@ pub fn in_each_operation<T, R>(
     seen
 }
 
-/// Fails unless all of `expected` are among `seen`.
+/// Fails unless `seen` contains all operations of `expected`.
 pub fn all_failed(seen: &[Operation], expected: &[Operation]) {
     assert!(expected.iter().all(|operation| seen.contains(operation)), "only {seen:?} of {expected:?}");
 }
 
-/// Fails if the result is an error other than the planted one.
+/// Fails if the result is an error that was not planted.
 pub fn assert_planted<T: Debug>(done: &Result<T>) {
     if let Err(error) = done {
         assert!(is_planted(error), "{error}");

@@ -1,25 +1,25 @@
-//! The designs of tables, and the types and bounds of generic code over them: [`BulkMap`],
-//! [`BulkSet`] and [`Config`] of any design. A [`Design`] is a way to lay out a table and to build
-//! it. All traits are sealed: other crates can use them as bounds, but not implement them.
+//! The designs of tables, and the types and bounds for generic code: [`BulkMap`], [`BulkSet`] and
+//! [`Config`] of any design. A [`Design`] is a way to lay out and build a table. All traits are
+//! sealed: other crates can use them as bounds, but cannot implement them.
 //!
-//! | bound | designs | what their maps can do |
+//! | bound | designs | what maps of these designs can do |
 //! |---|---|---|
 //! | [`Design`] | all | lookups, copies, files |
 //! | [`Builds`] | [`Page`], [`Cuckoo`], [`TwoLevel`], [`Sorted`] | be built and rebuilt in one go |
 //! | [`Changes`] | [`Page`], [`Linear`], [`Extendible`] | change, batch by batch |
 //! | [`Sets`] | [`Page`], [`Cuckoo`] | be sets |
-//! | [`Ids`] | [`Page`], [`Cuckoo`] | be under a compacting table or a multimap |
+//! | [`Ids`] | [`Page`], [`Cuckoo`] | be the id table of a compacting table or a multimap |
 //!
-//! A [`Kind`] is what a [`Table`](crate::Table) is of: one of a design, or one that stands on such
-//! a table.
+//! A [`Kind`] says what a [`Table`](crate::Table) is: a map or set of one design, or a table that
+//! is built on such a map.
 //!
-//! | bound | kinds | what their tables can do |
+//! | bound | kinds | what tables of these kinds can do |
 //! |---|---|---|
-//! | [`Kind`] | all | tell their keys, items and sizes, be copied and saved |
-//! | [`Loads`] | all; [`Rows`] if any bytes are a row | be loaded |
-//! | [`OfDesign`] | [`Map`], [`Set`] | lend their table, and report its build |
-//! | [`HasValues`] | all but [`Set`] | give pairs |
-//! | [`Finds`] | [`Map`], [`Rows`], [`Compacting`] | give the value of a key |
+//! | [`Kind`] | all | return their keys, items and sizes, be copied and saved |
+//! | [`Loads`] | all; [`Rows`] if any bytes are a valid row | be loaded |
+//! | [`OfDesign`] | [`Map`], [`Set`] | lend their table, and return the report of its build |
+//! | [`HasValues`] | all but [`Set`] | return pairs |
+//! | [`Finds`] | [`Map`], [`Rows`], [`Compacting`] | return the value of a key |
 //! | [`Erases`] | [`Map`], [`Set`], [`Rows`], of a design that [`Changes`] | remove keys |
 //! | [`Inserts`] | [`Map`], [`Rows`], of a design that [`Changes`] | insert pairs |
 

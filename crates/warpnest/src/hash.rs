@@ -1,4 +1,4 @@
-//! Hash families that tables draw their functions from.
+//! The hash families from which tables draw their hash functions.
 
 use crate::{ConfigError, Error, Result};
 use gpu_kernels::hash::Formula;
@@ -6,11 +6,11 @@ use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-/// The family that hash functions are drawn from.
+/// The family from which a table's hash functions are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum HashFamily {
     /// A bijective mix of the key with random constants, scaled to the table by a multiplication.
-    /// It is the default: it spreads any input that was not made to defeat it.
+    /// It is the default, because it spreads any input that was not made to defeat it.
     #[default]
     Mix,
     /// The linear family (Alcantara 2011): `(a·k + b) mod p mod slots`.
@@ -32,14 +32,14 @@ pub enum HashFamily {
 /// The arithmetic of a hash function before it reduces by the prime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Arithmetic {
-    /// Arithmetic without loss, as the formula says. Under [`HashFamily::Linear`], keys that agree
-    /// modulo p then have all their slots in common. If more keys agree than there are functions,
-    /// every build fails
+    /// Exact arithmetic without overflow, as in the formula. Under [`HashFamily::Linear`], keys
+    /// that agree modulo p then have all their slots in common. If more keys agree than there are
+    /// functions, every build fails
     /// ([`BuildError::KeysAgreeModuloPrime`](crate::BuildError::KeysAgreeModuloPrime)). Among 2^27
-    /// random 32-bit keys and p = 334214459 there are such keys.
+    /// random 32-bit keys, with p = 334214459, some keys agree in this way.
     Exact,
-    /// Arithmetic modulo 2^32 or 2^64, the key's width, as CUDA's unsigned arithmetic does it. Keys
-    /// that agree under one function need not agree under the next one.
+    /// Arithmetic modulo 2^32 or 2^64, by the key's width, like CUDA's unsigned arithmetic. Keys
+    /// that agree under one function need not agree under the next function.
     Wrapping,
 }
 
@@ -80,8 +80,7 @@ pub(crate) fn random_seed() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 
-/// Returns the constants of the first hash function, of the first attempt, of a build with this
-/// seed.
+/// Returns the constants of the first hash function in the first attempt of a build with this seed.
 pub(crate) fn constants(seed: u64) -> [u64; 2] {
     let mut random = Xoshiro256StarStar::seed_from_u64(seed);
     [random.next_u64(), random.next_u64()]

@@ -1,6 +1,6 @@
 #![warn(unreachable_pub)]
 #![doc = include_str!("guide/start.md")]
-// The documentation of a release says which feature an item needs.
+// On docs.rs, the documentation shows which feature an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(not(target_pointer_width = "64"))]
@@ -19,8 +19,9 @@ pub mod design;
 pub mod error;
 pub mod extendible;
 pub mod files {
-    //! What a file of a table says before it is loaded, and tables whose file is mapped. Every
-    //! table has [`save`](crate::Table::save) and [`load`](crate::Table::load).
+    //! The information that a file of a table gives before the table is loaded, and tables whose
+    //! file is mapped. Every table has [`save`](crate::Table::save) and
+    //! [`load`](crate::Table::load).
 
     pub use crate::table::file::{FileInfo, Mapped};
 }
@@ -65,7 +66,7 @@ pub use types::{Key, Value};
 #[doc(hidden)]
 pub use warpnest_macros::if_built;
 
-// Names that the crate uses everywhere, and programs seldom.
+// Names that are used everywhere in this crate, but seldom in programs.
 pub(crate) use error::{BuildError, ConfigError, FullError, InputError};
 pub(crate) use hash::HashFamily;
 pub(crate) use table::config::Config;

@@ -1,17 +1,19 @@
-//! What authors of kernels and of engines need beside the rest of this crate. Programs that use
-//! tables need none of it.
+//! The items that authors of kernels and engines need besides the rest of this crate. Programs that
+//! only use tables need none of them.
 //!
 //! * **Launches of your own**: [`Stream::launch`](crate::Stream::launch) takes a kernel of
-//!   [`kernels`], whose struct has the arguments that [`Uses`] gives for buffers. The
-//!   tables' own kernels and layouts are there, too. A table is one argument of a kernel, from
-//!   [`Uses::table`], or from [`Uses::table_mut`] for one that changes it.
-//! * **Engines**: an [`engine::Engine`] runs kernels on a device. The CPU and CUDA are two of them;
-//!   one of your own can count, check or fail what a program does.
-//! * **Memory**: an [`Allocation`] is memory of an engine, and whatever is [`Tracked`] by one takes
-//!   part in the order of streams.
-//! * **PTX**: [`ptx`] says which machine code of the kernels a device gets.
+//!   [`kernels`], whose struct has the arguments that [`Uses`] returns for buffers. The tables' own
+//!   kernels and layouts are in [`kernels`], too. A table is one argument of a kernel.
+//!   [`Uses::table`] returns that argument, and [`Uses::table_mut`] does for a kernel that changes
+//!   the table.
+//! * **Engines**: an [`engine::Engine`] runs kernels on a device. The CPU engine and the CUDA
+//!   engine are two of them. An engine of your own can count the operations of a program, check
+//!   them or make them fail.
+//! * **Memory**: an [`Allocation`] is memory of an engine. Every type that is [`Tracked`] by an
+//!   allocation takes part in the order of streams.
+//! * **PTX**: [`ptx`] returns the machine code of the kernels that a device loads.
 //!
-//! These items follow the crate's inner design, and change more often than the rest.
+//! These items follow the crate's internal design, and change more often than the rest.
 
 #[doc(hidden)]
 pub use crate::relational::group_by::exposed::{Few, FewBuffers, group_by_chains, group_by_hash, group_few};
@@ -38,8 +40,8 @@ pub use crate::table::map_on_host::get_on_host;
 pub use crate::table::refs::HasRef;
 pub use gpu_kernels as kernels;
 
-/// Changes how large copies between ordinary memory of the host and a GPU are made; does nothing on
-/// other devices. It is for tests and measurements.
+/// Changes how large copies between ordinary host memory and a GPU are made. Does nothing on other
+/// devices. It is for tests and measurements.
 #[cfg(feature = "cuda")]
 #[doc(hidden)]
 pub fn set_large_copies(device: &crate::Device, settings: LargeCopies) {
@@ -49,7 +51,7 @@ pub fn set_large_copies(device: &crate::Device, settings: LargeCopies) {
     }
 }
 
-/// Changes how queries in the host's memory are answered on a GPU: for tests and measurements.
+/// Changes how queries in host memory are answered on a GPU. It is for tests and measurements.
 #[doc(hidden)]
 pub fn set_host_chunks(device: &crate::Device, settings: HostChunks) {
     crate::runtime::host_chunks::set(device, settings);

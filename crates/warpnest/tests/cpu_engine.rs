@@ -1,6 +1,6 @@
-//! Every kernel of the library as functions on the CPU, in few blocks and in many that run at the
-//! same time: what `cargo xtask sanitize` runs under sanitizers. The properties of
-//! `tests/tests/all` say more of the answers.
+//! Tests that run every kernel of the library as a function on the CPU, both in few blocks and in
+//! many blocks at the same time. `cargo xtask sanitize` runs them under sanitizers. The properties
+//! of `tests/tests/all` check the results in more detail.
 #![cfg(feature = "cpu")]
 
 #[path = "cpu_engine/cores.rs"]
@@ -23,12 +23,12 @@ use warpnest::{
     SortedConfig, TwoLevelConfig,
 };
 
-/// The numbers of pairs. A launch of the larger one is divided among the CPU engine's cores;
-/// `ShuffledThreads` divides one of few blocks, too.
+/// The counts of pairs. The CPU engine divides a launch among its cores for the larger count only.
+/// `ShuffledThreads` also divides a launch with few blocks.
 const SIZES: &[usize] = if cfg!(miri) { &[70] } else { &[1000, 20_000] };
 
-/// Runs a test of keys and values of every width, on the CPU engine and on shuffled
-/// threads, with few and with many pairs.
+/// Runs a test with keys and values of every width, on the CPU engine and on shuffled threads, with
+/// few and with many pairs.
 macro_rules! everywhere {
     ($test:ident) => {
         for device in [Device::cpu(), Device::from_engine(HostEngine::new(ShuffledThreads::new(1))).unwrap()] {
@@ -42,13 +42,14 @@ macro_rules! everywhere {
     };
 }
 
-/// Returns different keys, among them those that are all zeros and all ones.
+/// Returns distinct keys, including the key of all zeros and the key of all ones.
 fn distinct<K: Key>(n: usize) -> Vec<K> {
     let number = |i: u64| K::from_u64(i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     [K::ALL_ONES].into_iter().chain((0..n as u64 - 1).map(number)).collect()
 }
 
-/// Returns keys of which most are different, one comes often, and some come twice.
+/// Returns keys that are mostly distinct, except one key that is frequent and some that occur
+/// twice.
 fn repeated<K: Key>(n: usize) -> Vec<K> {
     let keys = distinct(n);
     (0..n).map(|i| if i % 10 == 0 { keys[n / 2] } else { keys[if i % 7 == 0 { i / 2 } else { i }] }).collect()
@@ -58,12 +59,13 @@ fn values<V: Value>(n: usize) -> Vec<V> {
     (0..n as u64).map(|i| V::from_u64(i.wrapping_mul(0x1_0000_0001))).collect()
 }
 
-/// Returns keys that [`distinct`] does not give for the same `n`.
+/// Returns keys that [`distinct`] does not return for the same `n`.
 fn absent<K: Key>(n: usize) -> Vec<K> {
     distinct::<K>(2 * n).split_off(n)
 }
 
-/// Fails unless a map has these pairs, of which the last of each key counts.
+/// Fails unless a map has exactly these pairs. If a key occurs several times, its last value
+/// counts.
 fn holds<K: Key, V: Value, D: Design>(map: &BulkMap<K, V, D>, keys: &[K], values: &[V]) {
     let pairs: HashMap<K, V> = keys.iter().copied().zip(values.iter().copied()).collect();
     let queries: Vec<K> = keys.iter().copied().chain(absent(keys.len())).collect();
@@ -73,7 +75,7 @@ fn holds<K: Key, V: Value, D: Design>(map: &BulkMap<K, V, D>, keys: &[K], values
     assert!(map.len() == pairs.len() && map.to_pairs().unwrap().into_iter().collect::<HashMap<_, _>>() == pairs);
 }
 
-/// Builds a map, without repeated keys and with some, and then of fewer pairs in its place.
+/// Builds a map from distinct keys and from repeated keys, and then rebuilds it with fewer pairs.
 fn built<K: Key, V: Value, D: Builds>(device: &Device, n: usize, config: &Config<D>) {
     for keys in [distinct::<K>(n), repeated::<K>(n)] {
         let values = values::<V>(n);
@@ -121,7 +123,7 @@ fn page_maps_that_change() {
         let (keys, values, stream) = (distinct::<K>(n), values::<V>(n), device.default_stream());
         for config in [PageConfig::default().load(0.8), PageConfig::default().pairs(n).assume_unique()] {
             let mut map = config.create(device).unwrap();
-            // A build, growth, and batches of every size in place.
+            // A build, a growth, and in-place inserts of every size follow.
             let mut end = 0;
             for part in [n / 4, n / 4, n / 100, n / 50] {
                 let batch = end..end + part;
@@ -144,7 +146,7 @@ fn page_maps_that_change() {
             assert!(map.is_empty());
             map.shrink_to_fit().unwrap();
         }
-        // Threads that meet at one key.
+        // Here several threads change the same key.
         let mut map = PageConfig::default().build(device, &keys, &values).unwrap();
         let again = repeated::<K>(n);
         map.insert_many(&again[..n / 20], &values[..n / 20]).unwrap();
@@ -184,7 +186,7 @@ fn linear_maps() {
             let mut map = config.create(device).unwrap();
             assert_eq!(map.insert_many(&keys, &values), Ok(n));
             holds(&map, &keys, &values);
-            // Threads that meet at one key.
+            // Here several threads access the same key.
             assert!(map.get_or_insert_many(&repeated(n), &values).unwrap().len() == n);
             let operations: Vec<_> = (0..n)
                 .map(|i| {
@@ -212,7 +214,7 @@ fn linear_maps() {
 fn extendible_maps() {
     fn with<K: Key, V: Value>(device: &Device, n: usize) {
         let (keys, values) = (repeated::<K>(n), values::<V>(n));
-        // Miri would take minutes for the memory of a thousand times as many buckets.
+        // Under Miri, the memory of a thousand times as many buckets would take minutes.
         let config = ExtendibleConfig::default();
         let config = if cfg!(miri) { config.segments(1).buckets(4).records(8) } else { config };
         let mut map = config.create(device).unwrap();

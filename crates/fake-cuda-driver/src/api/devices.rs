@@ -12,7 +12,7 @@ fn device(ordinal: c_int) -> Answer<usize> {
     usize::try_from(ordinal).ok().filter(|&ordinal| ordinal < CAPABILITIES.len()).ok_or(code::INVALID_DEVICE)
 }
 
-/// The numbers of errors that this driver has a name for.
+/// The result codes that have a name in this driver.
 const NAMES: [(u32, &CStr); 9] = [
     (1, c"CUDA_ERROR_INVALID_VALUE"),
     (2, c"CUDA_ERROR_OUT_OF_MEMORY"),
@@ -41,13 +41,13 @@ functions! {
     call cuDeviceGetAttribute(value: *mut c_int, attribute: c_int, number: c_int) |_state| {
         let (major, minor) = CAPABILITIES[device(number)?].0;
         match attribute {
-            // Multiprocessors.
+            // The count of multiprocessors.
             16 => give(value, 2),
             75 => give(value, major),
             76 => give(value, minor),
-            // The most shared memory of a block whose kernel asks for it.
+            // The most shared memory of a block whose kernel has requested it.
             97 => give(value, MOST_SHARED as c_int),
-            // Memory pools.
+            // Whether the device supports memory pools.
             115 => give(value, 1),
             _ => Err(code::INVALID_VALUE),
         }

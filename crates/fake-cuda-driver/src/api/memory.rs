@@ -13,9 +13,9 @@ functions! {
     call_in cuPointerGetAttribute(data: *mut c_void, attribute: c_int, address: usize) |state| {
         let context = state.context()?;
         match (attribute, context.holds(address, 1), context.locks(address, 1)) {
-            // The context.
+            // This is the context of an address.
             (1, true, _) => give(data.cast(), context.handle),
-            // The kind of memory: the host's, or the device's. Ordinary memory has none.
+            // This is the type of the memory, which ordinary host memory lacks.
             (2, _, true) => give(data.cast(), 1 as c_uint),
             (2, true, _) => give(data.cast(), 2 as c_uint),
             _ => Err(code::INVALID_VALUE),
@@ -58,12 +58,12 @@ functions! {
     call_in cuMemcpyHtoDAsync_v2(to: usize, from: *const u8, bytes: usize, stream: usize) |state| {
         inside(state, "cuMemcpyHtoD", to, bytes)?;
         if state.context()?.locks(from.addr(), bytes) {
-            // It is read when the stream comes to it.
+            // Page-locked memory is read when the stream reaches the copy.
             let from = from.expose_provenance();
             return state.queue("cuMemcpyHtoD", stream, Work::Copy { from, to, bytes });
         }
         // Memory that is not page-locked has been read when the driver returns.
-        // SAFETY: the caller has that many bytes there.
+        // SAFETY: the caller promises that `bytes` bytes can be read at `from`.
         let from = if bytes == 0 { Vec::new() } else { unsafe { slice::from_raw_parts(from, bytes) }.to_vec() };
         state.queue("cuMemcpyHtoD", stream, Work::Upload { from, to })
     }
@@ -71,13 +71,13 @@ functions! {
     call_in cuMemcpyDtoHAsync_v2(to: *mut u8, from: usize, bytes: usize, stream: usize) |state| {
         inside(state, "cuMemcpyDtoH", from, bytes)?;
         if state.context()?.locks(to.addr(), bytes) {
-            // It is written when the stream comes to it.
+            // Page-locked memory is written when the stream reaches the copy.
             let to = to.expose_provenance();
             return state.queue("cuMemcpyDtoH", stream, Work::Copy { from, to, bytes });
         }
         // Memory that is not page-locked has been written when the driver returns.
         state.finish(stream)?;
-        // SAFETY: an allocation has these bytes, and the caller's buffer as many.
+        // SAFETY: an allocation has these bytes, and the caller's buffer is as large.
         unsafe { to.copy_from_nonoverlapping(std::ptr::with_exposed_provenance(from), bytes) };
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Modules, their functions, and launches of these.
+//! Modules, their functions, and launches of the functions.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::slice;
@@ -16,8 +16,8 @@ functions! {
         names: *const c_uint,
         values: *const *mut c_void,
     ) |state| {
-        // SAFETY: the caller's image ends with a zero byte, and there are that many names and
-        // values.
+        // SAFETY: the caller's image ends with a zero byte, and the arrays of names and values have
+        // `options` items.
         let (ptx, names, values) = unsafe {
             let options = options as usize;
             (CStr::from_ptr(image), slice::from_raw_parts(names, options), slice::from_raw_parts(values, options))
@@ -26,10 +26,10 @@ functions! {
         let loaded = state.context()?.load(handle, &ptx.to_string_lossy());
         if let Err((code, log)) = loaded {
             let option = |number| names.iter().position(|&name| name == number).map(|at| values[at]);
-            // The log's buffer and its size.
+            // Options 5 and 6 are the log's buffer and its size.
             if let (Some(buffer), Some(bytes)) = (option(5), option(6)) {
                 let bytes = (bytes as usize).saturating_sub(1).min(log.len());
-                // SAFETY: the caller's buffer has that many bytes and one more.
+                // SAFETY: the caller's buffer has `bytes + 1` bytes.
                 unsafe {
                     buffer.cast::<u8>().copy_from_nonoverlapping(log.as_ptr(), bytes);
                     buffer.cast::<u8>().add(bytes).write(0);
@@ -59,7 +59,7 @@ functions! {
         let Some(entry) = found else {
             return state.violation("cuFuncSetAttribute", "no such function", code::INVALID_HANDLE);
         };
-        // The dynamic shared memory that launches may ask for.
+        // Attribute 8 is the most dynamic shared memory that launches may request.
         if attribute != 8 || !(0..=MOST_SHARED as i64 - entry.shared_bytes as i64).contains(&value.into()) {
             return Err(code::INVALID_VALUE);
         }
@@ -103,7 +103,8 @@ functions! {
             return Err(code::INVALID_VALUE);
         }
         let arguments = entry.params.iter().enumerate().map(|(at, param)| {
-            // SAFETY: the caller has a pointer to each argument, of the size that the kernel says.
+            // SAFETY: the caller passes a pointer to each argument, of the size that the kernel
+            // declares.
             unsafe { slice::from_raw_parts(*arguments.add(at), param.size) }.to_vec()
         });
         let work = Work::Launch { function, blocks: grid_x, threads: block_x, shared, arguments: arguments.collect() };

@@ -1,4 +1,4 @@
-//! Streams, and events in them.
+//! Streams, and events on streams.
 
 use std::ffi::c_uint;
 
@@ -17,7 +17,7 @@ functions! {
         if stream == 0 || !state.context()?.streams.contains_key(&stream) {
             return state.violation("cuStreamDestroy", "no such stream", code::INVALID_HANDLE);
         }
-        // Its work is done before it is destroyed.
+        // The stream's work is done before the stream is destroyed.
         let done = state.finish(stream);
         state.context()?.streams.remove(&stream);
         done
@@ -49,7 +49,7 @@ functions! {
         let Some(found) = context.event(event) else {
             return state.violation("cuEventDestroy", "no such event", code::INVALID_HANDLE);
         };
-        // The driver keeps the record until it is reached.
+        // The driver keeps the event until the stream has reached it.
         found.destroyed = true;
         if found.is_over() {
             context.events.remove(&event);

@@ -1,9 +1,9 @@
-//! What is current on a thread before a call is current after it.
+//! Tests that every call leaves the current context of a thread as it found it.
 
 use crate::{Session, work};
 use warpnest::{Buffer, Device, PageMap};
 
-/// A context that is nobody's.
+/// A context that belongs to no library.
 const FOREIGN: usize = 0xf00;
 
 #[test]
@@ -18,7 +18,7 @@ fn every_call_and_every_drop_leaves_the_context_that_it_found() {
         }
         device.load_kernels().unwrap();
         assert_eq!(session.driver.current(), current);
-        // A device that is made, and one that is lost and made anew.
+        // One device is created here, and a lost device is created anew.
         drop(session.device(1));
         assert_eq!(session.driver.current(), current);
     }
@@ -54,7 +54,7 @@ fn where_the_context_is_current_already_nothing_is_set() {
     assert!(session.driver.all_calls() > all);
 }
 
-/// Returns the primary context of a device, as `cudarc` tells.
+/// Returns the primary context of a device, according to `cudarc`.
 fn primary(_device: &Device) -> usize {
     cudarc::driver::CudaContext::new(0).unwrap().cu_ctx() as usize
 }

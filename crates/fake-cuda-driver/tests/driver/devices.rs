@@ -1,4 +1,4 @@
-//! Devices that are there, that are not, and that are lost.
+//! Tests of devices that exist, are missing, or are lost.
 
 use crate::{Session, assert_tells, work};
 use fake_cuda_driver::{Fault, IN_KERNEL};
@@ -70,7 +70,7 @@ fn a_lost_device_is_not_given_out_again_and_the_best_device_is_the_cpu_meanwhile
     assert_tells(&error, 700);
     assert!(error.to_string().contains("CUDA_ERROR_ILLEGAL_ADDRESS (700)"), "{error}");
 
-    // The map keeps the context, so there is no new one yet.
+    // The map keeps the lost context alive, so no new context is created yet.
     for _ in 0..2 {
         let error = Device::cuda(0).unwrap_err();
         assert!(matches!(&error, Error::NoDevice { ordinal: 0, .. }), "{error:?}");
@@ -92,13 +92,13 @@ fn a_lost_device_is_not_given_out_again_and_the_best_device_is_the_cpu_meanwhile
 fn a_context_that_is_lost_unnoticed_is_noticed_when_the_device_is_asked_for() {
     let session = Session::new();
     let device = session.device(0);
-    // A code that nothing here knows to be the end of a context.
+    // The engine does not know that this code means a lost context.
     session.driver.plant(Fault::next("cuMemGetInfo_v2", 4242).sticky());
     for _ in 0..2 {
         assert_tells(&Device::cuda(0).unwrap_err(), 4242);
         assert_eq!(Device::best().unwrap(), Device::cpu());
     }
-    // And one of which it is known.
+    // The engine knows that this code means a lost context.
     drop(device);
     session.driver.plant(Fault::next("cuMemGetInfo_v2", 719).sticky());
     Device::cuda(0).unwrap();

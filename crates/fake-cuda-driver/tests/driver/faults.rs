@@ -1,11 +1,11 @@
-//! Each call of the driver failing in turn.
+//! Tests in which each call of the driver fails in turn.
 
 use crate::{Session, assert_tells, work};
 use fake_cuda_driver::Fault;
 use warpnest::{Device, Error, ExtendibleMap};
 
-/// Runs work with its calls failing one after the other, on a device whose kernels are loaded or
-/// not. Every so manieth call is tried of work that takes the interpreter long.
+/// Runs `work` once for every `step`th call, and makes that call fail. `device` returns the device
+/// for each run, with or without loaded kernels. Returns the count of runs that failed.
 fn each_call(session: &Session, device: impl Fn() -> Device, fault: Fault, work: work::Work, step: usize) -> u64 {
     let mut failed = 0;
     for before in (0..).step_by(step) {
@@ -20,7 +20,7 @@ fn each_call(session: &Session, device: impl Fn() -> Device, fault: Fault, work:
             assert_tells(&error, fault.code);
             failed += 1;
         }
-        // What failed left the device whole.
+        // The failure did not damage the device.
         let checked = work::buffers(&device, &mut || ());
         assert_eq!(checked, Ok(()), "{fault:?} after {before} calls");
         session.driver.set_current(0);
@@ -28,7 +28,7 @@ fn each_call(session: &Session, device: impl Fn() -> Device, fault: Fault, work:
     failed
 }
 
-/// Returns each piece of work, and every how manieth call of it is tried.
+/// Returns the name and the function of each piece of work, and the step between failing calls.
 fn works() -> impl Iterator<Item = (&'static str, work::Work, usize)> {
     work::ALL.into_iter().map(|(name, work)| (name, work, if name == "extendible map" { 37 } else { 1 }))
 }
@@ -81,7 +81,8 @@ fn an_insertion_into_an_extendible_map_that_fails_loses_nothing_or_says_that_the
         map
     };
     let insert = |map: &mut ExtendibleMap<u32, u32>| map.insert_many(&keys[60..], &values[60..]);
-    // The kernels that come first take the interpreter long; what changes the table comes last.
+    // The first kernels are slow in the interpreter, and the last kernels change the table. So
+    // fewer of the first calls are tried.
     let mut map = fresh();
     let start = session.driver.working_calls();
     insert(&mut map).unwrap();
@@ -93,7 +94,8 @@ fn an_insertion_into_an_extendible_map_that_fails_loses_nothing_or_says_that_the
         session.driver.plant(Fault::after(before, code));
         let inserted = insert(&mut map);
         if session.driver.clear() {
-            // Memory that an earlier one took is there already, so these are fewer calls.
+            // Memory that an earlier insertion allocated is reused, so later insertions make fewer
+            // calls.
             assert_eq!(inserted, Ok(60));
             break;
         }

@@ -1,5 +1,5 @@
-//! Memory and streams of other libraries by address and handle. All work is put off until somebody
-//! waits for it, so an event that is missing is a wrong answer.
+//! Tests of other libraries' memory and streams, given by address and handle. All work is deferred
+//! until a call waits for it, so a missing event causes a wrong result.
 
 use crate::{Session, waits, without_waiting, work};
 use std::ffi::c_void;
@@ -7,8 +7,7 @@ use std::ptr::{null_mut, without_provenance_mut};
 use warpnest::error::InputError;
 use warpnest::{Buffer, Device, Error, PageMap, Stream};
 
-/// Returns a device, on which everything is put off, and memory of somebody else: the buffer that
-/// it is freed with.
+/// Returns a device whose work is deferred, and a buffer that stands for another library's memory.
 fn deferred(session: &Session, length: usize) -> (Device, Buffer<u32>) {
     let device = session.device(0);
     let memory = Buffer::zeroed(&device, length).unwrap();
@@ -18,18 +17,18 @@ fn deferred(session: &Session, length: usize) -> (Device, Buffer<u32>) {
     (device, memory)
 }
 
-/// Returns a buffer on all of this memory, whose owner's uses are not ordered with its own.
+/// Returns a buffer on another buffer's memory. The uses of the two buffers are not ordered.
 fn on(device: &Device, memory: &Buffer<u32>) -> Buffer<u32> {
-    // SAFETY: the owner's uses are ordered by the tests' events, or are wrong answers there.
+    // SAFETY: the tests order the uses of `memory` by events, or expect the wrong results.
     unsafe { Buffer::from_foreign(device, memory.address(), memory.len()) }.unwrap()
 }
 
-/// Does something on another library's stream, by the driver's own functions.
+/// Fills another library's memory on one of its streams, by the driver's own functions.
 fn fill(device: &Device, theirs: &Stream, memory: &Buffer<u32>, byte: u8) {
     on(device, memory).slice_mut(..).unwrap().fill(theirs, byte).unwrap();
 }
 
-/// Returns the number of events that were recorded, and of waits for one on a device.
+/// Returns how many events were recorded, and how often a stream was made to wait for an event.
 fn events(session: &Session) -> [u64; 2] {
     ["cuEventRecord", "cuStreamWaitEvent"].map(|call| session.driver.calls(call))
 }
@@ -60,7 +59,7 @@ fn work_waits_for_a_stream_of_others_and_they_wait_for_it_and_the_host_for_neith
             assert_eq!(events(&session), [before[0] + 1, before[1] + 1]);
             answers
         });
-        // Their work comes first if nothing holds it up.
+        // The fill would be done before the lookup if nothing made it wait.
         next.fill(&theirs, 0xee).unwrap();
         theirs.synchronize().unwrap();
         assert_eq!(answers.download(&ours).unwrap(), values.iter().copied().map(Some).collect::<Vec<_>>(), "{round}");
@@ -100,7 +99,7 @@ fn a_buffer_that_is_handed_back_holds_up_the_stream_and_is_not_waited_for() {
     without_waiting(&session, || {
         let mut theirs = on(&device, &memory);
         theirs.fill(&one, 3).unwrap();
-        // Both read what was written on the first stream.
+        // Both copies read the values that were written on the first stream.
         copies[0].copy_from(&one, &theirs).unwrap();
         copies[1].copy_from(&two, &theirs).unwrap();
         theirs.hand_back(&last).unwrap();
@@ -113,16 +112,16 @@ fn a_buffer_that_is_handed_back_holds_up_the_stream_and_is_not_waited_for() {
         assert_eq!(copy.download(&device.stream().unwrap()).unwrap(), [0x0303_0303; 200]);
     }
     assert_eq!(session.held(&device).allocations, allocations, "it was freed, or the copies share no memory");
-    // A buffer that is dropped is waited for.
+    // The drop of a buffer waits for its work.
     let mut dropped = on(&device, &memory);
     dropped.fill(&one, 5).unwrap();
     let before = waits(&session);
     drop(dropped);
     assert!(waits(&session) > before);
-    // An empty one has no memory, wherever it is.
+    // An empty buffer has no memory, so it may have any address.
     let mut copy = Buffer::<u32>::zeroed(&device, 0).unwrap();
     without_waiting(&session, || {
-        // SAFETY: there are no elements.
+        // SAFETY: the buffer has no elements.
         let none = unsafe { Buffer::<u32>::from_foreign(&device, 3, 0) }.unwrap();
         assert!(none.is_empty());
         copy.copy_from(&one, &none).unwrap();
@@ -168,14 +167,14 @@ fn what_is_no_stream_or_not_where_kernels_can_read_it_is_an_error() {
     let stream = device.default_stream();
     let held = session.held(&device);
     let handle: *mut c_void = without_provenance_mut(0x77);
-    // SAFETY: this driver knows its streams.
+    // SAFETY: the fake driver refuses handles that it did not create.
     let refused = unsafe { [stream.wait_for_foreign(handle), stream.release_to_foreign(handle)] };
     for error in refused.map(Result::unwrap_err) {
         assert!(matches!(error, Error::Driver { code: 400, .. }), "{error:?}");
     }
     assert_eq!(session.driver.violations().len(), 2);
     for address in [0x1_0001, 0x1_0004, 0x1_0008] {
-        // SAFETY: no buffer is made.
+        // SAFETY: the call makes no buffer.
         let error = unsafe { Buffer::<u32>::from_foreign(&device, address, 1) }.unwrap_err();
         assert_eq!(error, Error::Input(InputError::Misaligned { address: address as u64, alignment: 16 }));
     }

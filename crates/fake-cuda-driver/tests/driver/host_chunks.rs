@@ -1,4 +1,4 @@
-//! Lookups of queries in the host's memory in chunks, which are small here.
+//! Tests of lookups of queries in host memory, in chunks that are small here.
 
 use crate::{Session, assert_tells};
 use fake_cuda_driver::Fault;
@@ -17,7 +17,7 @@ fn device(session: &Session) -> Device {
     device
 }
 
-/// Returns the lengths around some chunks, and around words of 32.
+/// Returns lengths close to multiples of a chunk, and close to multiples of 32.
 fn lengths(rows: usize) -> impl Iterator<Item = usize> {
     [0, 1, 33].into_iter().chain([1, 2, 3, 9].into_iter().flat_map(move |chunks| {
         let rows = chunks * rows;
@@ -25,7 +25,7 @@ fn lengths(rows: usize) -> impl Iterator<Item = usize> {
     }))
 }
 
-/// Looks numbers up, of which the multiples of 3 are keys, in each form of answers.
+/// Looks up integers, of which the multiples of 3 are keys, and checks each form of results.
 fn agree<K: Key + Debug, V: Value + PartialEq + Debug, D: Builds + Sets>(
     session: &Session,
     device: &Device,
@@ -67,7 +67,7 @@ fn agree<K: Key + Debug, V: Value + PartialEq + Debug, D: Builds + Sets>(
         assert_eq!((0..length).map(|i| bits[i / 32] >> (i % 32) & 1 == 1).collect::<Vec<_>>(), found);
         assert!(length.is_multiple_of(32) || bits[length / 32] >> (length % 32) == 0, "bits behind the last are 0");
 
-        // What is not wanted is empty; without a default there are zeros.
+        // Outputs that are not wanted are empty. Without a default, absent keys have the value 0.
         let answers = HostAnswers { values: &mut values, default: None, bits: &mut [], flags: &mut [], counted: true };
         assert_eq!(get_on_host(&map, stream, &queries, answers), Ok(number));
         for (value, expected) in values.iter().zip(&expected) {
@@ -119,7 +119,7 @@ fn whichever_call_fails_it_is_told_and_later_lookups_are_right() {
             let answered = map.get_many(&queries);
             let is_over = session.driver.clear();
             match &answered {
-                // What frees memory has nobody to tell.
+                // A fault in a call that frees memory cannot be reported.
                 Ok(answers) => assert!(*answers == expected, "after {before} calls"),
                 Err(error) => assert_tells(error, 4242),
             }

@@ -1,4 +1,4 @@
-//! Large copies through staging buffers, which are made small here.
+//! Tests of large copies through staging buffers, which are small here.
 
 use crate::{Session, assert_tells, work};
 use fake_cuda_driver::Fault;
@@ -10,7 +10,7 @@ const WORKERS: usize = 3;
 const SETTINGS: LargeCopies =
     LargeCopies { min_bytes: 4 * UNIT, unit: UNIT, max_uploading: WORKERS, max_downloading: WORKERS };
 
-/// Returns a device that takes copies of a few bytes for large ones.
+/// Returns a device that treats copies of few bytes as large copies.
 fn device(session: &Session) -> Device {
     let device = session.device(0);
     set_large_copies(&device, SETTINGS);
@@ -21,10 +21,11 @@ fn bytes(length: usize, seed: usize) -> Vec<u8> {
     (0..length).map(|i| (i * i / 7 + i + seed) as u8).collect()
 }
 
-/// Returns the bytes of a buffer as they are now, without a wait.
+/// Returns the current bytes of a buffer, without waiting for queued work.
 fn memory_of(buffer: &Buffer<u8>) -> Vec<u8> {
     let first = std::ptr::with_exposed_provenance::<u8>(buffer.address());
-    // SAFETY: the fake driver's memory is the host's, and does work when it is waited for.
+    // SAFETY: the fake driver's memory is host memory, and the driver does no work except during a
+    // call.
     unsafe { std::slice::from_raw_parts(first, buffer.len()) }.to_vec()
 }
 
@@ -39,7 +40,7 @@ fn copies_of_any_length_are_right_and_leave_what_is_beside_them() {
             set_large_copies(&device, LargeCopies { max_uploading, max_downloading, ..SETTINGS });
             for units in [0, 1, 3, 4, 5, 6, 7, 13, 14, 15, 40] {
                 for length in [(units * UNIT).saturating_sub(1), units * UNIT, units * UNIT + 1] {
-                    // At addresses that are odd.
+                    // The copies begin at odd addresses.
                     let (host, mut back) = (bytes(length + 2, units), vec![9; length + 2]);
                     let mut buffer = Buffer::<u8>::zeroed(&device, length + 2).unwrap();
                     buffer.slice_mut(1..=length).unwrap().upload(&stream, &host[1..=length]).unwrap();
@@ -116,7 +117,7 @@ fn an_upload_and_a_download_go_on_at_the_same_time() {
             assert_eq!(source.download(&stream).unwrap(), *host);
         }
     });
-    // Each direction has memory of its own.
+    // Each direction has its own workers.
     assert_eq!(session.held(&device).allocations, before + WORKERS);
 }
 
@@ -160,12 +161,12 @@ fn without_page_locked_memory_or_from_it_a_copy_is_one_call_of_the_driver() {
     session.driver.plant(Fault::next("cuMemAllocHost_v2", 2).lasting());
     let [up, down] = copies();
     buffer.upload(stream, &host).unwrap();
-    // What is not in whole words is not read back by a kernel.
+    // A kernel reads back only whole words, so this length needs a copy by the driver.
     let mut back = vec![0; 49 * UNIT + 1];
     buffer.slice(..back.len()).unwrap().download_into(stream, &mut back).unwrap();
     assert_eq!((back[..] == host[..back.len()], copies()), (true, [up + 1, down + 1]));
 
-    // One worker is better than none.
+    // The copy uses one worker if it gets only one.
     session.driver.clear();
     session.driver.plant(Fault::next("cuMemAllocHost_v2", 2).skipping(1).lasting());
     buffer.upload(stream, &bytes(50 * UNIT, 4)).unwrap();
@@ -205,13 +206,13 @@ fn whichever_call_fails_no_copy_is_left_that_disturbs_a_later_one() {
                 Err(error) => assert_tells(error, 4242),
             }
             let seen = (back.clone(), memory_of(&buffer));
-            // The next copies, on another stream, are right.
+            // Later copies on another stream are correct.
             let host = bytes(20 * UNIT, before + 100);
             other.upload(&streams[1], &host).unwrap();
             assert!(other.download(&streams[1]).unwrap() == host, "after {before} calls");
             streams[0].synchronize().unwrap();
             assert!(other.download(&streams[1]).unwrap() == host, "after {before} calls");
-            // Nothing was left in the stream, unless it could not be waited for.
+            // No work of the failed copy is left in the stream, unless the wait failed.
             let waited = !matches!(copied, Err(Error::Driver { call: "cuStreamSynchronize", .. }));
             assert!(back == seen.0 && (!waited || memory_of(&buffer) == seen.1), "{copied:?} after {before} calls");
             session.driver.defer(false);
@@ -230,7 +231,7 @@ fn memory_that_could_not_be_waited_for_is_not_used_again() {
     let device = device(&session);
     let mut buffer = Buffer::<u8>::zeroed(&device, 50 * UNIT).unwrap();
     let before = session.held(&device).allocations;
-    // The first wait is for earlier work.
+    // The first wait, which succeeds, is for earlier work.
     session.driver.plant(Fault::next("cuStreamSynchronize", 4242).skipping(1));
     assert_tells(&buffer.upload(device.default_stream(), &bytes(50 * UNIT, 0)).unwrap_err(), 4242);
     buffer.upload(device.default_stream(), &bytes(50 * UNIT, 1)).unwrap();

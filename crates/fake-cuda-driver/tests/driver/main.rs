@@ -1,5 +1,4 @@
-//! The CUDA engine on the fake driver: every call of it, each failing in turn, and what it leaves
-//! behind.
+//! Tests of the CUDA engine on the fake driver: each call can fail, and nothing may be left behind.
 
 mod contexts;
 mod devices;
@@ -17,7 +16,7 @@ use fake_cuda_driver::{FakeDriver, Fault, Held};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use warpnest::{Device, Error};
 
-/// The driver, for one test at a time.
+/// The driver, which one test uses at a time.
 struct Session {
     driver: MutexGuard<'static, FakeDriver>,
 }
@@ -39,13 +38,13 @@ impl Session {
         Device::cuda(ordinal).expect("a new context")
     }
 
-    /// Returns what the first device holds beside its pool.
+    /// Returns the resources that the first device holds, without its pool.
     fn held(&self, device: &Device) -> Held {
         device.trim_pool();
         self.driver.held(0)
     }
 
-    /// Takes the context from a device, if it has one; it is not made anew.
+    /// Destroys the context of a device, if it has one, and does not create it anew.
     fn lose(&self, ordinal: u32) {
         self.driver.plant(Fault::next("cuMemGetInfo_v2", 719).sticky());
         self.driver.plant(Fault::next("cuInit", 3));
@@ -66,7 +65,7 @@ impl Drop for Session {
     }
 }
 
-/// Fails unless the error is one that tells of the planted code.
+/// Fails unless the error contains the planted result code.
 fn assert_tells(error: &Error, code: u32) {
     match error {
         Error::OutOfMemory { device, .. } => assert!(code == 2 && device.starts_with("fake device"), "{error:?}"),
@@ -79,7 +78,7 @@ fn assert_tells(error: &Error, code: u32) {
     }
 }
 
-/// Returns how often the host has waited for work.
+/// Returns how often the host has waited.
 fn waits(session: &Session) -> u64 {
     ["cuCtxSynchronize", "cuStreamSynchronize", "cuEventSynchronize"]
         .map(|call| session.driver.calls(call))
@@ -87,7 +86,7 @@ fn waits(session: &Session) -> u64 {
         .sum()
 }
 
-/// Runs `work`, which must not wait on the host.
+/// Runs `work`, and fails if the host waits meanwhile.
 fn without_waiting<R>(session: &Session, work: impl FnOnce() -> R) -> R {
     let before = waits(session);
     let current = session.driver.current();

@@ -1,5 +1,5 @@
-//! Modules of other packages: the PTX of docs/examples/own-kernel, as if this package had declared
-//! its kernel.
+//! Tests of modules of other packages. They use the PTX of docs/examples/own-kernel, with a header
+//! as if this package had declared the kernel.
 
 use crate::Session;
 use gpu_kernels::kernel;
@@ -11,22 +11,23 @@ use warpnest::{Buffer, Device, Error, Module, PageMap, Result};
 const BASELINE: &str = include_str!("../../../../docs/examples/own-kernel/ptx/own_kernel_sm75.ptx");
 const HOPPER: &str = include_str!("../../../../docs/examples/own-kernel/ptx/own_kernel_sm90.ptx");
 
-/// Returns the module of some PTX with a header that names this package.
+/// Returns a module of PTX texts, with headers that name this package.
 fn module(ptx: &[&str]) -> Module {
     let of_this = |ptx: &&str| &*ptx.replacen("from own-kernel.", "from fake-cuda-driver.", 1).leak();
     Module::new(ptx.iter().map(of_this).collect::<Vec<_>>().leak())
 }
 
-/// Returns a module that claims to be the library's.
+/// Returns a module whose header names the library's package.
 fn library() -> Module {
     Module::new(vec![&*BASELINE.replacen("from own-kernel.", "from gpu-kernels.", 1).leak()].leak())
 }
 
-/// Both targets, the same texts each time.
+/// The module of both targets, which is equal at each use.
 static BOTH: LazyLock<Module> = LazyLock::new(|| module(&[BASELINE, HOPPER]));
 
 kernel! {
-    /// Adds each word's weight to the total of its id, if it is in the map. One thread a word.
+    /// Adds each word's weight to the total of its id, if the map contains the word. Uses one
+    /// thread per word.
     AddWeights<>, "add_weights", threads 128;
     { words: Global<u64>, weights: Global<f32>, map: PageRef<u64, u32>, totals: Global<f32>, rows: u64 }
 }
@@ -43,7 +44,7 @@ impl AddWeights {
 }
 
 kernel! {
-    /// Is another kernel of the same name, as after a change of the sources alone.
+    /// Is a different kernel with the same name, as after a change of the sources.
     CountOthers<>, "add_weights", threads 128;
     { words: Global<u64>, counts: Global<u32>, rows: u32 }
 }
@@ -58,7 +59,7 @@ impl CountOthers {
 }
 
 kernel! {
-    /// Has no PTX.
+    /// Is missing in the PTX.
     CountNone<>, "count_none", threads 128;
     { counts: Global<u32> }
 }
@@ -77,7 +78,7 @@ fn added(device: &Device) -> Result<Vec<f32>> {
     let (words, weights) = (Buffer::from_slice(device, &words)?, Buffer::from_slice(device, &[0.5f32; 300])?);
     let mut totals = Buffer::zeroed(device, 3)?;
     let stream = device.default_stream();
-    // SAFETY: the map's ids are below 3; there are `rows` words, and as many weights.
+    // SAFETY: the map's ids are below 3, and there are `rows` words and `rows` weights.
     unsafe {
         stream.launch(words.len(), |uses| AddWeights {
             words: uses.read(&words),
@@ -106,11 +107,12 @@ fn a_kernel_runs_once_its_module_is_loaded() {
         device.load(&BOTH).unwrap();
         assert_eq!(added(&device), Ok(vec![75.0, 0.0, 37.5]));
         let modules = session.driver.held(ordinal as usize).modules;
-        // It is there already.
+        // The module is loaded already.
         device.load(&BOTH).unwrap();
         assert_eq!(added(&device), Ok(vec![75.0, 0.0, 37.5]));
         assert_eq!(session.driver.held(ordinal as usize).modules, modules);
-        // Another one of the package comes in its place, and the first one again in that one's.
+        // Another module of the package replaces the first one, and then the first one replaces the
+        // other.
         let baseline = module(&[BASELINE]);
         for (number, module) in [&baseline, &BOTH].into_iter().enumerate() {
             device.load(module).unwrap();
@@ -167,7 +169,7 @@ fn ptx_of_other_sources_is_not_launched() {
         "{error}"
     );
     assert_eq!(added(&device), Ok(vec![75.0, 0.0, 37.5]));
-    // Now the entry point is in use, by a kernel that it belongs to.
+    // The entry point is now loaded by the kernel for which it was compiled.
     // SAFETY: there is a word, and a count for it.
     let others = unsafe {
         device.default_stream().launch(1, |uses| CountOthers {
@@ -183,7 +185,7 @@ fn ptx_of_other_sources_is_not_launched() {
 fn every_kernel_knows_the_package_that_declares_it() {
     assert_eq!(AddWeights::ENTRY.package, "fake-cuda-driver");
     assert_eq!(gpu_kernels::primitives::iota::Iota::ENTRY.package, gpu_kernels::PACKAGE);
-    // SAFETY: nothing follows the pointer.
+    // SAFETY: nothing accesses the pointer.
     let counts = unsafe { Global::null() };
     assert_eq!(CountNone { counts }.entry().package, "fake-cuda-driver");
 }

@@ -1,21 +1,22 @@
-//! The pool: memory of dropped buffers is used again without a wait, behind the work that uses it.
-//! All work is put off until somebody waits for it, so order that is missing is a wrong answer.
+//! Tests of the pool, which reuses the memory of dropped buffers after the work that uses it,
+//! without a wait. All work is deferred until a call waits for it, so a missing order causes a
+//! wrong result.
 
 use crate::{Session, without_waiting};
 use fake_cuda_driver::TOTAL_MEMORY;
 use warpnest::{Buffer, Device, Error, PageMap, Stream};
 
-/// The bytes of a block: more than a part of a segment has.
+/// The bytes of a block, which are more than the largest part of a segment.
 const BLOCK: usize = 5 << 20;
 
-/// Returns a device whose work is put off.
+/// Returns a device whose work is deferred.
 fn deferred(session: &Session) -> Device {
     let device = session.device(0);
     session.driver.defer(true);
     device
 }
 
-/// Returns a buffer of bytes.
+/// Returns a buffer of `length` zero bytes.
 fn bytes(device: &Device, length: usize) -> Buffer<u8> {
     Buffer::zeroed(device, length).unwrap()
 }
@@ -46,7 +47,7 @@ fn memory_is_used_again_without_a_call_that_waits() {
 fn small_buffers_share_an_allocation_of_the_driver() {
     let session = Session::new();
     let device = session.device(0);
-    // The stream gets its own memory, by which words come to the host.
+    // This download allocates the stream's readback buffer.
     bytes(&device, 4).download(device.default_stream()).unwrap();
     let before = session.held(&device).allocations;
     let mut buffers: Vec<Buffer<u32>> = (0..1000).map(|i| Buffer::from_slice(&device, &[i; 100]).unwrap()).collect();
@@ -54,7 +55,7 @@ fn small_buffers_share_an_allocation_of_the_driver() {
     for (i, buffer) in (0..).zip(&buffers) {
         assert_eq!(buffer.download(device.default_stream()).unwrap(), [i; 100]);
     }
-    // While one is left, their memory stays.
+    // The segment is kept while one of its buffers is left.
     buffers.truncate(1);
     assert_eq!(session.held(&device).allocations, before + 1);
     assert_eq!(buffers[0].download(device.default_stream()).unwrap(), [0; 100]);
@@ -62,11 +63,11 @@ fn small_buffers_share_an_allocation_of_the_driver() {
     assert_eq!(session.held(&device).allocations, before);
 }
 
-/// Returns two buffers of bytes on a stream, with a copy of the first one to the second queued.
+/// Returns two buffers of bytes, with a copy from the first to the second queued on a stream.
 fn copied(stream: &Stream, length: usize, byte: u8) -> [Buffer<u8>; 2] {
     let [mut first, mut copy] = [(); 2].map(|()| bytes(&stream.device(), length));
     first.fill(stream, byte).unwrap();
-    // What is written there too early would be copied.
+    // If the memory were reused now, the copy would read the new bytes.
     stream.synchronize().unwrap();
     copy.copy_from(stream, &first).unwrap();
     [first, copy]
@@ -81,7 +82,7 @@ fn work_of_another_stream_gets_other_memory() {
         let [first, copy] = copied(&one, length, 7);
         drop(first);
         let mut second = bytes(&two.device(), length);
-        // The first one's memory is kept, for work of its own stream.
+        // The first buffer's memory is kept for work of its own stream.
         assert_eq!(device.pool().kept, if length == BLOCK { 6 << 20 } else { 0 });
         second.fill(&two, 8).unwrap();
         two.synchronize().unwrap();
@@ -191,7 +192,7 @@ fn tables_are_built_changed_and_dropped_on_streams_in_turn_with_the_same_memory(
         map.erase_many(&keys[..100]).unwrap();
         let queries = Buffer::from_slice(&stream.device(), &keys).unwrap();
         kept.push((map.get_many_on(stream, &queries).unwrap(), keys, round));
-        // Its memory is the next map's, and the lookup has not been done.
+        // The next map uses the dropped map's memory, although the lookup is not done yet.
         drop((map, queries));
     }
     for (answers, keys, round) in kept {

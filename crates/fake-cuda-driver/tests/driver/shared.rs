@@ -1,5 +1,5 @@
-//! Memory and streams shared with `cudarc`, which finds the same driver. All work is put off until
-//! somebody waits for it, so an event that is missing is a wrong answer.
+//! Tests of memory and streams shared with `cudarc`, which uses the same driver. All work is
+//! deferred until a call waits for it, so a missing event causes a wrong result.
 
 use crate::{Session, without_waiting, work};
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream};
@@ -40,7 +40,7 @@ fn a_buffer_that_is_given_away_has_what_was_queued_for_it_on_every_stream() {
     let (ours, mut buffer) = (device.stream().unwrap(), Buffer::<u32>::zeroed(&device, 3000).unwrap());
     buffer.fill(&ours, 7).unwrap();
     let slice = without_waiting(&session, || buffer.into_cudarc(&one)).unwrap();
-    // The other stream, which was not named.
+    // The copy uses another stream than above.
     assert_eq!(two.clone_dtoh(&slice).unwrap(), [0x0707_0707; 3000]);
     drop(slice);
     one.synchronize().unwrap();
@@ -93,7 +93,7 @@ fn a_buffer_that_is_lent_is_read_after_it_is_written_and_before_it_is_written_ag
     assert_eq!(two.clone_dtoh(&copy).unwrap(), [0x0303_0303_0303_0303; 1000]);
 
     session.driver.set_current(0);
-    // On another stream of `cudarc` than the one that is named.
+    // The work uses another stream than the passed one.
     without_waiting(&session, || buffer.lend_cudarc_mut(&one, |mut view| two.memset_zeros(&mut view)))
         .unwrap()
         .unwrap();
@@ -122,12 +122,12 @@ fn streams_of_each_are_streams_of_the_other() {
     assert_eq!(session.held(&device).streams, held - 1, "it lives as long as either, and the map on it");
 
     let ours = device.stream().unwrap();
-    // SAFETY: the stream outlives what is made of it.
+    // SAFETY: the stream outlives all that uses it.
     let theirs = unsafe { ours.to_cudarc(&context) }.unwrap();
     let slice = theirs.clone_htod(&[5u32; 50]).unwrap();
     let buffer = Buffer::from_cudarc(&device, slice).unwrap();
     assert_eq!(buffer.download(&ours).unwrap(), [5; 50]);
-    // The default stream, too.
+    // The default stream can be converted, too.
     let default = Stream::from_cudarc(&device, context.default_stream()).unwrap();
     assert_eq!(buffer.download(&default).unwrap(), [5; 50]);
     let error = Stream::from_cudarc(&device, context.per_thread_stream()).unwrap_err();
@@ -152,7 +152,7 @@ fn what_is_in_another_context_or_on_the_cpu_is_refused() {
     let slice = theirs.clone_htod(&[1u32]).unwrap();
     refused(Buffer::borrow_cudarc(&device, &slice.as_view(), |_| ()));
     refused(Buffer::from_cudarc(&device, slice).map(drop));
-    // SAFETY: nothing is made.
+    // SAFETY: the call makes no stream.
     refused(unsafe { device.default_stream().to_cudarc(&other) }.map(drop));
 
     let cpu = Device::cpu();
@@ -161,6 +161,6 @@ fn what_is_in_another_context_or_on_the_cpu_is_refused() {
     refused(buffer.lend_cudarc(&one, |_| ()));
     refused(buffer.lend_cudarc_mut(&one, |_| ()));
     refused(buffer.into_cudarc(&one).map(drop));
-    // SAFETY: nothing is made.
+    // SAFETY: the call makes no stream.
     refused(unsafe { cpu.default_stream().to_cudarc(&context) }.map(drop));
 }

@@ -1,4 +1,4 @@
-//! Tables and buffers on the driver's devices, when nothing fails.
+//! Tests of tables and buffers on the fake driver's devices, without faults.
 
 use crate::{Session, work};
 use fake_cuda_driver::{Fault, Held};
@@ -7,7 +7,7 @@ use gpu_kernels::seam::{Block, Global};
 use warpnest::{Device, Error, PageMap};
 
 kernel! {
-    /// A kernel that is in no PTX.
+    /// Is a kernel that no PTX contains.
     Stranger<>, "stranger", threads 32;
     { words: Global<u32> }
 }
@@ -35,14 +35,14 @@ fn every_piece_of_work_is_right_on_both_kinds_of_ptx_and_leaves_nothing_behind()
         }
         device.trim_pool();
         let Held { modules, .. } = session.driver.held(ordinal as usize);
-        // What the default stream keeps to bring words to the host stays, and kernels do.
+        // The default stream keeps its readback buffer, and the loaded kernels stay.
         let expected = Held { modules, allocations: before.allocations + 1, ..before };
         assert_eq!(session.driver.held(ordinal as usize), expected);
     }
 }
 
-/// Returns the functions that the engine calls, as its table names them, without the functions that
-/// only the feature `cust` needs.
+/// Returns the names of the functions that the engine calls, from its source, without the functions
+/// that only the feature `cust` needs.
 fn functions() -> Vec<&'static str> {
     let table =
         include_str!("../../../warpnest/src/runtime/engine/cuda/driver.rs").split("functions! {").nth(1).unwrap();
@@ -66,10 +66,10 @@ fn the_work_of_these_tests_calls_every_function_that_the_engine_can_call() {
     for (_, work) in work::ALL {
         work(&device, &mut || ()).unwrap();
     }
-    // Memory whose address is known.
+    // This buffer's address becomes known, so its drop waits.
     warpnest::Buffer::<u32>::zeroed(&device, 1).unwrap().address();
     drop(device);
-    // A device that goes.
+    // The device's context is destroyed here.
     session.lose(0);
     let uncalled: Vec<_> =
         functions.iter().zip(before).filter(|(name, calls)| session.driver.calls(name) == *calls).collect();
@@ -86,15 +86,15 @@ fn work_that_is_put_off_is_done_in_the_same_order() {
     }
 }
 
-/// Lets several threads copy a large map, each on a stream, and through page-locked memory if there
-/// is some.
+/// Loads and saves a large map. Several threads copy it, each on its own stream, through
+/// page-locked memory if available.
 #[test]
 fn large_files_go_through_page_locked_memory_and_leave_none_behind() {
     let session = Session::new();
     let device = session.device(0);
     let file = work::saved_on_the_cpu(1_500_000);
     assert!(file.len() > 12 << 20);
-    // The first one loads what the device keeps.
+    // The first use loads what the device keeps.
     work::files(&device, &mut || ()).unwrap();
     let before = session.held(&device);
     for put_off in [false, true] {
@@ -117,7 +117,8 @@ fn large_files_go_through_page_locked_memory_and_leave_none_behind() {
 #[test]
 fn the_driver_gets_the_ptx_that_it_takes() {
     let session = Session::new();
-    // Tables of 64-bit keys that change need atomics of 128 bits, which only the PTX for 9.0 has.
+    // Changing tables with 64-bit keys and values needs 128-bit atomics, which only the PTX for 9.0
+    // has.
     let wide = |ordinal| {
         let device = session.device(ordinal);
         warpnest::LinearConfig::default().create::<u64, u64>(&device).map(drop)
@@ -149,13 +150,13 @@ fn an_extendible_map_loads_its_kernels_when_it_is_made() {
     let device = session.device(0);
     let mut map = work::small(&device).unwrap();
     let (keys, values) = work::pairs(0, 150);
-    // The primitives, which come before anything is changed.
+    // This loads the primitives that run before a change.
     let other = work::small(&device).and_then(|mut map| map.insert_many(&keys[..1], &values[..1])).unwrap();
     assert_eq!(other, 1);
     let loaded = session.held(&device).modules;
     map.insert_many(&keys, &values).unwrap();
     map.insert_many(&keys, &values).unwrap();
-    // Few keys at first: then their buckets alone are looked at.
+    // The first removal is of few keys, so it looks only at their buckets.
     map.remove_many(&keys[..1]).unwrap();
     map.remove_many(&keys[..145]).unwrap();
     map.shrink_to_fit().unwrap();
@@ -167,9 +168,9 @@ fn an_extendible_map_loads_its_kernels_when_it_is_made() {
 fn a_kernel_that_the_ptx_lacks_is_refused_by_name() {
     let session = Session::new();
     let device: Device = session.device(0);
-    // SAFETY: the kernel does nothing.
+    // SAFETY: the kernel does not access the pointer.
     let launch = Stranger { words: unsafe { Global::null() } };
-    // SAFETY: as above.
+    // SAFETY: the kernel does not access the pointer.
     let error = unsafe { device.default_stream().launch(32, |_| launch) }.unwrap_err();
     assert!(matches!(&error, Error::Kernel { kernel, .. } if kernel == "stranger"), "{error:?}");
 }

@@ -1,5 +1,5 @@
-//! Work that tests put on a device. Each piece checks its own answers, and calls back after each
-//! operation.
+//! Pieces of work that tests run on a device. Each piece checks its own results, and calls `done`
+//! after each operation.
 
 use gpu_kernels::column::ColumnParams;
 use gpu_kernels::types::Nothing;
@@ -8,10 +8,10 @@ use warpnest::low_level::{FewBuffers, LargeCopies, group_few, set_large_copies};
 use warpnest::primitives::Scratch;
 use warpnest::{Buffer, Device, ExtendibleMap, LinearConfig, LinearMap, PageMap, Result, Stream};
 
-/// A piece of work.
+/// A piece of work on a device.
 pub type Work = fn(&Device, &mut dyn FnMut()) -> Result<()>;
 
-/// All of them, with names.
+/// All pieces of work, with their names.
 pub const ALL: [(&str, Work); 9] = [
     ("buffers", buffers),
     ("large copies", large_copies),
@@ -24,7 +24,7 @@ pub const ALL: [(&str, Work); 9] = [
     ("few groups", few_groups),
 ];
 
-/// Returns pairs of different keys.
+/// Returns `n` pairs with distinct keys.
 pub fn pairs(first: u32, n: u32) -> (Vec<u32>, Vec<u32>) {
     ((first..first + n).map(|i| i.wrapping_mul(0x9e37_79b1)).collect(), (first..first + n).collect())
 }
@@ -33,7 +33,7 @@ fn some(values: &[u32]) -> Vec<Option<u32>> {
     values.iter().copied().map(Some).collect()
 }
 
-/// Copies of each kind, small and large.
+/// Makes copies of each kind, small and large.
 pub fn buffers(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
     let stream = device.stream()?;
     done();
@@ -62,7 +62,7 @@ pub fn buffers(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
     Ok(())
 }
 
-/// Copies through staging buffers, which go with the settings.
+/// Makes copies through staging buffers, which the last change of the settings frees.
 pub fn large_copies(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
     set_large_copies(device, LargeCopies { min_bytes: 100, unit: 64, max_uploading: 3, max_downloading: 2 });
     let stream = device.stream()?;
@@ -78,7 +78,7 @@ pub fn large_copies(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
     Ok(())
 }
 
-/// Makes two streams that wait for each other by events, of which some tell the time.
+/// Makes two streams wait for each other by events, some of which are timed.
 pub fn streams(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
     let (one, two) = (device.stream()?, device.stream()?);
     let mut buffer = Buffer::<u32>::zeroed(device, 100)?;
@@ -105,7 +105,7 @@ pub fn streams(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
     Ok(())
 }
 
-/// Uses memory of somebody else, whose stream it waits for and who waits for this one.
+/// Uses memory that stands for another library's, and orders its work with that library's stream.
 pub fn foreign(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
     let (theirs, ours) = (device.stream()?, device.stream()?);
     let mut memory = Buffer::<u32>::zeroed(device, 1000)?;
@@ -115,8 +115,8 @@ pub fn foreign(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
     for round in 1..=3 {
         memory.fill(&theirs, round)?;
         let handle = handle(&theirs)?;
-        // SAFETY: the stream lives. The other uses of the memory come before what waits here, and
-        // after what waits for this.
+        // SAFETY: the stream lives. Uses of the memory on `theirs` come before the wait, or after
+        // the release below.
         unsafe {
             ours.wait_for_foreign(handle)?;
             done();
@@ -136,11 +136,11 @@ pub fn foreign(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
 
 /// Returns the driver's handle of a stream.
 pub fn handle(stream: &Stream) -> Result<*mut c_void> {
-    // SAFETY: nothing is queued.
+    // SAFETY: the closure queues nothing.
     unsafe { stream.launch_foreign(|_| (), |(), handle| handle) }
 }
 
-/// Builds a page map, asks it and builds it again.
+/// Builds a page map, looks up its keys and builds it again.
 pub fn page(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
     let (keys, values) = pairs(0, 200);
     let mut map = PageMap::build(device, &keys, &values)?;
@@ -184,7 +184,7 @@ pub fn saved(map: &PageMap<u32, u32>) -> Result<Vec<u8>> {
     Ok(file)
 }
 
-/// Grows a linear map.
+/// Grows a linear map by insertions.
 pub fn linear(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
     let mut map: LinearMap<u32, u32> = LinearConfig::default().create(device)?;
     done();
@@ -198,7 +198,7 @@ pub fn linear(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
     Ok(())
 }
 
-/// Grows the directory of an extendible map.
+/// Grows the directory of an extendible map by insertions.
 pub fn extendible(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
     let mut map = small(device)?;
     done();
@@ -214,13 +214,13 @@ pub fn extendible(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
     Ok(())
 }
 
-/// Returns an extendible map of the least size.
+/// Returns an extendible map of the smallest size.
 pub fn small(device: &Device) -> Result<ExtendibleMap<u32, u32>> {
     warpnest::ExtendibleConfig::default().segments(1).buckets(4).records(8).seed(1).create(device)
 }
 
-/// Counts the rows of a few groups, by kernels that ask for more shared memory than others may
-/// have.
+/// Counts the rows of a few groups, by kernels that request more shared memory than the default
+/// limit.
 pub fn few_groups(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
     let stream = device.default_stream();
     let rows: Vec<u32> = (0..700).map(|i| i % 5).collect();

@@ -1,9 +1,9 @@
 //! The types that instructions work on.
 
-/// The type an instruction works on. Registers hold values zero-extended to 64 bits.
+/// The type of an instruction's operands. Registers hold values zero-extended to 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Kind {
-    /// The number 64 minus the width.
+    /// The width subtracted from 64.
     pub shift: u8,
     pub signed: bool,
     pub float: bool,
@@ -18,7 +18,7 @@ impl Kind {
         Kind { shift: (64 - bits) as u8, signed: false, float: false }
     }
 
-    /// Returns the kind of a name without its dot; 128-bit types are no `Kind`.
+    /// Returns the kind of a name without its dot. 128-bit types have no `Kind`.
     pub fn parse(name: &str) -> Option<Kind> {
         if name == "pred" {
             return Some(Kind::PREDICATE);
@@ -44,13 +44,14 @@ impl Kind {
         self.bits() / 8
     }
 
-    /// Keeps the bits of the type.
+    /// Returns the value cut to the type's bits.
     #[inline(always)]
     pub fn cut(self, value: u64) -> u64 {
         value & (u64::MAX >> self.shift)
     }
 
-    /// Returns the value widened to 64 bits by the type's own sign.
+    /// Returns the value widened to 64 bits: sign-extended if the type is signed, else
+    /// zero-extended.
     #[inline(always)]
     pub fn widen(self, value: u64) -> u64 {
         let high = value << self.shift;

@@ -11,9 +11,9 @@ pub(crate) enum Comparison {
     LessEqual,
     Greater,
     GreaterEqual,
-    /// A comparison of floats: neither is a NaN.
+    /// True if neither float is a NaN.
     Ordered,
-    /// A comparison of floats: one is a NaN.
+    /// True if either float is a NaN.
     Unordered,
 }
 
@@ -25,7 +25,7 @@ pub(crate) enum Join {
     Xor,
 }
 
-/// The operation of an atomic on its memory.
+/// The operation that an atomic instruction does on its memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AtomicOp {
     Add,
@@ -40,7 +40,7 @@ pub(crate) enum AtomicOp {
     Decrement,
 }
 
-/// The conversion of a float to an integer (or a whole float).
+/// The rounding of a float to a whole number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rounding {
     Nearest,
@@ -64,7 +64,7 @@ pub(crate) enum FloatOp {
     Reciprocal,
 }
 
-/// The operation of the threads that named barrier `a` on its predicate.
+/// The operation of barrier `a` on the predicates of its threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BarrierOp {
     Sync,
@@ -74,7 +74,7 @@ pub(crate) enum BarrierOp {
     Any,
 }
 
-/// The operations of the lanes of a warp together.
+/// An operation that the lanes of a warp do together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WarpOp {
     Sync,
@@ -97,14 +97,15 @@ pub(crate) enum WarpOp {
     Elect,
 }
 
-/// An operation. `d`, `a`, `b`, `c`, `e` are the fields of [`Instruction`](super::Instruction).
+/// An operation. Comments use `d`, `a`, `b`, `c`, `e` for the fields of
+/// [`Instruction`](super::Instruction).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Op {
     Nop,
     Move,
     Add,
     Sub,
-    /// Add with carry-in, carry-out, or both.
+    /// Adds with carry-in, carry-out, or both.
     AddCarry {
         input: bool,
         output: bool,
@@ -142,7 +143,7 @@ pub(crate) enum Op {
     ReverseBits,
     /// `bfe`
     Extract,
-    /// `bfi`: a into b at c, e bits.
+    /// `bfi`: inserts the low e bits of a into b at bit c.
     Insert,
     /// `bfind`
     HighestBit {
@@ -156,54 +157,57 @@ pub(crate) enum Op {
     FunnelRight {
         clamp: bool,
     },
-    /// `lop3`: e is the table itself, not a slot.
+    /// `lop3`: e is the truth table itself, not a slot.
     Logic3,
     Select,
-    /// `setp`: d and e receive, c joins.
+    /// `setp`: writes the result to d and its negation to e, both joined with c.
     Compare {
         how: Comparison,
         join: Join,
         negate: bool,
     },
-    /// `set`: all ones, or 1.0 when `to` is a float.
+    /// `set`: writes all ones for true, or 1.0 if `to` is a float.
     Mask(Comparison),
-    /// A comparison of floats; both accept NaN with `or_nan`.
+    /// Compares floats. With `or_nan`, a NaN operand makes the result true.
     FloatCompare {
         how: Comparison,
         or_nan: bool,
         join: Join,
         negate: bool,
     },
-    /// Integer to integer: `kind` to `to`; c holds the bits that the register keeps.
+    /// Converts an integer of type `kind` to type `to`. c holds the mask of the register.
     Convert,
-    /// Between integers and floats, or floats; with e the value becomes whole.
+    /// Converts between integers and floats, or between floats. If e is not 0, rounds to a whole
+    /// number.
     FloatConvert(Rounding),
     Float(FloatOp),
-    /// d from the list at e of c slots, each as wide as `kind`.
+    /// Concatenates in d c slots, each as wide as `kind`, of the list at e.
     Pack,
-    /// The list at e of c slots from a.
+    /// Splits a into the c slots of the list at e.
     Unpack,
-    /// From space, address a + b.
+    /// Loads from address a + b of the space.
     Load(Space),
-    /// The list at d of c slots.
+    /// Loads into the c slots of the list at d.
     LoadList(Space),
     Store(Space),
     StoreList(Space),
-    /// Address a + b, operands c and e.
+    /// Does an atomic operation at address a + b with the operands c and e.
     Atomic(Space, AtomicOp),
-    /// Like `Atomic`, d, c and e being the first of two neighbouring slots.
+    /// Like `Atomic`, except that d, c and e are each the first of two adjacent slots.
     WideAtomic(Space, AtomicOp),
-    /// Branch to instruction d.
+    /// Branches to instruction d.
     Jump,
-    /// Branch to the d-th list's entry a; c entries.
+    /// Branches to item a of the list at d, which has c items.
     JumpTable,
     Exit,
     Trap,
     Clock,
-    /// d, source a, lane b, clamp c, mask e, predicate d2.
+    /// Does a warp operation with result d, source a, lane b, clamp c and mask e; the predicate
+    /// goes to d2.
     Warp(WarpOp),
     ActiveMask,
-    /// Barrier a, count b (or [`SINK`](super::SINK) for all threads), predicate c.
+    /// Does an operation on barrier a for count b (or [`SINK`](super::SINK) for all threads) with
+    /// predicate c.
     Barrier {
         op: BarrierOp,
         negate: bool,
@@ -211,7 +215,8 @@ pub(crate) enum Op {
 }
 
 impl Op {
-    /// Returns whether threads that execute it may go on elsewhere than behind it, or have to wait.
+    /// Returns whether a thread may continue elsewhere than at the next instruction, or may have to
+    /// wait.
     pub fn is_control(self) -> bool {
         use Op::{ActiveMask, Barrier, Exit, Jump, JumpTable, Trap, Warp};
         matches!(self, Jump | JumpTable | Exit | Trap | Warp(_) | ActiveMask | Barrier { .. })

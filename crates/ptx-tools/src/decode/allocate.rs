@@ -1,20 +1,20 @@
-//! The allocation of slots: registers whose values are not needed at the same time share one.
+//! The allocation of slots. Registers whose values are not needed at the same time share a slot.
 //!
-//! PTX has a register for each value, thousands in a kernel; dozens are live at a time. The fewer
-//! slots a warp has, the more of them the processor's caches hold.
+//! PTX has a register for each value. A kernel has thousands of registers, but only dozens are live
+//! at a time. With fewer slots per warp, the processor's caches hold a larger share of them.
 
 use std::collections::BTreeSet;
 
 use crate::code::{CARRY, Code, Instruction, Op, SINK, Slot, TRUE, ZERO};
 
-/// The use of a slot by an instruction.
+/// How an instruction uses a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Use {
     Read,
     Written,
 }
 
-/// Calls `visit` for each slot of an instruction, those that are read first.
+/// Calls `visit` for each slot of an instruction. Slots that are read are visited first.
 fn slots(i: &mut Instruction, lists: &mut [Slot], mut visit: impl FnMut(&mut Slot, Use)) {
     use Use::{Read, Written};
     visit(&mut i.guard, Read);
@@ -64,7 +64,7 @@ fn slots(i: &mut Instruction, lists: &mut [Slot], mut visit: impl FnMut(&mut Slo
     }
 }
 
-/// Returns the instructions that control can go to from instruction `at`.
+/// Returns the instructions that can be executed next after instruction `at`.
 fn successors(code: &Code, at: usize) -> Vec<usize> {
     let i = &code.instructions[at];
     let mut to = match i.op {
@@ -79,7 +79,7 @@ fn successors(code: &Code, at: usize) -> Vec<usize> {
     to
 }
 
-/// A set of slots.
+/// A set of slots, as a bitmap.
 #[derive(Clone, PartialEq, Eq)]
 struct Set(Vec<u64>);
 
@@ -102,19 +102,19 @@ impl Set {
     }
 }
 
-/// A run of instructions that is entered at its start only.
+/// A run of instructions that branches enter only at its start.
 struct Block {
     start: usize,
     end: usize,
     next: Vec<usize>,
-    /// The slots that are read before they are written, and those that are surely written.
+    /// The slots that are read before the block writes them.
     read: Set,
     written: Set,
     live_in: Set,
     live_out: Set,
 }
 
-/// Divides the code into blocks and finds what is live at their borders.
+/// Divides the code into blocks, and finds which slots are live at their starts and ends.
 fn blocks(code: &mut Code, count: usize) -> Vec<Block> {
     let length = code.instructions.len();
     let mut starts = BTreeSet::from([0]);
@@ -136,7 +136,7 @@ fn blocks(code: &mut Code, count: usize) -> Vec<Block> {
         for i in &mut code.instructions[start..end] {
             let always = i.guard == TRUE;
             slots(i, &mut code.lists, |&mut slot, how| match how {
-                // A slot that a guard may leave as it is, is needed from before.
+                // If a guard may skip the write, the slot's earlier value is needed.
                 Use::Written if always => written.insert(slot),
                 _ if written.has(slot) => {}
                 _ => read.insert(slot),
@@ -164,10 +164,11 @@ fn blocks(code: &mut Code, count: usize) -> Vec<Block> {
     }
 }
 
-/// Gives the code's slots new numbers, as few as possible; `pinned` keep one of their own,
-/// neighbours staying so.
+/// Renumbers the code's slots so that few are needed. Slots in `pinned` are not shared, and
+/// adjacent ones stay adjacent.
 ///
-/// Sets `code.registers`, and `code.zeroed`: slots that may be read before they are written.
+/// Sets `code.registers`, and sets `code.zeroed` to the slots that may be read before they are
+/// written.
 pub(super) fn allocate(code: &mut Code, count: usize, mut pinned: Vec<Slot>) {
     for i in &code.instructions {
         if let Op::WideAtomic(..) = i.op {
@@ -182,7 +183,8 @@ pub(super) fn allocate(code: &mut Code, count: usize, mut pinned: Vec<Slot>) {
     for (number, &slot) in pinned.iter().enumerate() {
         numbers[slot as usize] = number as Slot;
     }
-    // The span in which each slot is in use; slots that are live through a block, all of it.
+    // The span of instructions in which each slot is in use. A slot that is live through a block
+    // uses the whole block.
     let mut spans = vec![(usize::MAX, 0); count];
     let mut widen = |slot: Slot, at: usize| {
         let span = &mut spans[slot as usize];

@@ -1,4 +1,4 @@
-//! Branches, barriers, warp operations and moves.
+//! The decoding of branches, barriers, warp operations and moves.
 
 use super::syntax::{Operand, Reason, is_list};
 use super::{Decoder, Patch};
@@ -37,7 +37,7 @@ fn reduction(mode: &str) -> Option<WarpOp> {
 }
 
 impl<'a> Decoder<'a> {
-    /// Decodes branches, barriers, warp operations and moves; false when the opcode is another's.
+    /// Decodes branches, barriers, warp operations and moves. Returns false for any other opcode.
     pub(super) fn control(&mut self, parts: &[&str], ops: &[Operand<'a>]) -> Result<bool, Reason> {
         let base = Instruction::default();
         match (parts, ops) {
@@ -102,7 +102,7 @@ impl<'a> Decoder<'a> {
             let (slot, negate) = self.predicate(a)?;
             i.a = slot;
             if negate {
-                // The negated predicate goes to a slot of its own.
+                // The negated predicate is written to a new slot.
                 i.a = self.slots.fresh(1);
                 self.push(Instruction {
                     op: Op::Not,
@@ -191,7 +191,7 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// Returns the kind of one of `count` equal parts.
+    /// Returns the kind of one of `count` equal parts of a value of `kind`.
     fn element(kind: Kind, count: u32) -> Result<Kind, Reason> {
         match count {
             2 | 4 | 8 if kind.bits() >= 16 => Ok(Kind::unsigned(kind.bits() / count)),
@@ -199,7 +199,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Moves 128-bit registers, which are two slots, by two moves.
+    /// Decodes a move of 128-bit registers into 64-bit moves.
     fn mov_wide(&mut self, d: Operand<'a>, a: Operand<'a>) -> Result<(), Reason> {
         let ends = |s: &mut Self, operand, written: bool| -> Result<[u32; 2], Reason> {
             if is_list(operand) {
@@ -211,7 +211,8 @@ impl<'a> Decoder<'a> {
             Ok([slot, slot + 1])
         };
         let (to, from) = (ends(self, d, true)?, ends(self, a, false)?);
-        // Through slots of their own: the lists may name the same registers crosswise.
+        // The values go through new slots, because the lists may name the same registers in another
+        // order.
         let through = self.slots.fresh(2);
         let steps = [(through, from[0]), (through + 1, from[1]), (to[0], through), (to[1], through + 1)];
         for (d, a) in steps {

@@ -1,4 +1,4 @@
-//! The little floating-point arithmetic that integer kernels need.
+//! The decoding of the few floating-point instructions that integer kernels use.
 
 use super::Decoder;
 use super::integer::{comparison, join};
@@ -32,7 +32,7 @@ fn rounding(name: &str) -> Option<Rounding> {
     })
 }
 
-/// Returns a float comparison; the second is true when it also holds for NaN.
+/// Returns the float comparison of this name, and whether it is true for NaN operands.
 fn float_comparison(name: &str) -> Option<(Comparison, bool)> {
     match name {
         "num" => return Some((Comparison::Ordered, false)),
@@ -46,7 +46,7 @@ fn float_comparison(name: &str) -> Option<(Comparison, bool)> {
 }
 
 impl<'a> Decoder<'a> {
-    /// Decodes instructions on floats; false when the opcode is another's.
+    /// Decodes instructions on floats. Returns false for any other opcode.
     pub(super) fn float(&mut self, parts: &[&str], ops: &[Operand<'a>]) -> Result<bool, Reason> {
         let Some(kind) = parts.last().and_then(|k| Kind::parse(k)) else { return Ok(false) };
         let base = Instruction { kind, ..Instruction::default() };
@@ -60,8 +60,7 @@ impl<'a> Decoder<'a> {
                 for mode in modes {
                     round = rounding(mode).ok_or_else(|| format!(".{mode}"))?;
                 }
-                // A float made of an integer or of a wider float is rounded by the host: to
-                // nearest.
+                // The host rounds an integer or a wider float to the nearest float.
                 if to.float && to.bits() < kind.bits() + 64 * u32::from(!kind.float) && round != Rounding::Nearest {
                     return Err("rounding".into());
                 }

@@ -1,11 +1,11 @@
-//! Integer arithmetic, comparisons, selections and conversions.
+//! The decoding of integer arithmetic, comparisons, selections and conversions.
 
 use super::Decoder;
 use super::syntax::{Operand, Reason};
 use crate::code::{Comparison, Instruction, Join, Kind, Op, TRUE};
 
-/// Returns the comparison of a name; true when its operands are taken as unsigned whatever the
-/// type.
+/// Returns the comparison of this name, and whether it treats its operands as unsigned regardless
+/// of their type.
 pub(super) fn comparison(name: &str) -> Option<(Comparison, bool)> {
     Some(match name {
         "eq" => (Comparison::Equal, false),
@@ -31,7 +31,7 @@ pub(super) fn join(name: &str) -> Option<Join> {
     })
 }
 
-/// Returns the operation of the plain forms `op.type` and its number of sources.
+/// Returns the operation of an instruction of the form `op.type`, and its count of sources.
 fn plain(name: &str) -> Option<(Op, usize)> {
     Some(match name {
         "add" => (Op::Add, 2),
@@ -84,7 +84,7 @@ fn plain(name: &str) -> Option<(Op, usize)> {
 }
 
 impl<'a> Decoder<'a> {
-    /// Decodes integer instructions; false when the opcode is another's.
+    /// Decodes integer instructions. Returns false for any other opcode.
     pub(super) fn integer(&mut self, parts: &[&str], ops: &[Operand<'a>]) -> Result<bool, Reason> {
         let base = Instruction::default();
         match (parts, ops) {
@@ -104,7 +104,8 @@ impl<'a> Decoder<'a> {
             }
             (["cvt", to, kind], [d, a]) => {
                 let (to, kind) = (Self::kind(to)?, Self::kind(kind)?);
-                // A value narrower than its register fills it up by its sign.
+                // A signed value that is narrower than its register is sign-extended to the
+                // register's width.
                 let wide = if to.signed { self.width(d).min(64) } else { 64 };
                 let (d, a) = (self.target(d)?, self.source(a)?);
                 let c = self.constant_slot(u64::MAX >> (64 - wide));

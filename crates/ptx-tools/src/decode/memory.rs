@@ -1,4 +1,4 @@
-//! Loads, stores, atomics, and the changes of address space.
+//! The decoding of loads, stores, atomics, and conversions between address spaces.
 
 use super::Decoder;
 use super::syntax::{Operand, Reason, is_list};
@@ -6,8 +6,8 @@ use crate::code::{AtomicOp, Instruction, Kind, Op, SINK};
 use crate::fault::Space;
 use crate::memory::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 
-/// Returns whether a qualifier changes nothing here: memory is sequentially consistent, and there
-/// are no caches.
+/// Returns whether the interpreter ignores a qualifier. Its memory is sequentially consistent and
+/// has no caches.
 fn is_hint(part: &str) -> bool {
     let hints = [
         "weak", "relaxed", "acquire", "release", "acq_rel", "volatile", "mmio", "sc", "cta", "cluster", "gpu", "sys",
@@ -42,7 +42,7 @@ fn atomic_op(part: &str) -> Option<AtomicOp> {
     })
 }
 
-/// The meaning of the parts of a memory opcode.
+/// The properties of a memory access, from the parts of its opcode.
 struct Access {
     space: Space,
     kind: Kind,
@@ -82,7 +82,7 @@ fn access(parts: &[&str]) -> Result<Access, Reason> {
 }
 
 impl<'a> Decoder<'a> {
-    /// Decodes memory instructions; false when the opcode is another's.
+    /// Decodes memory instructions. Returns false for any other opcode.
     pub(super) fn memory(&mut self, parts: &[&str], ops: &[Operand<'a>]) -> Result<bool, Reason> {
         match parts {
             ["ld", "param", ..] if ops.get(1).is_some_and(|o| o.iter().any(|t| t.is("retval0"))) => {
@@ -203,8 +203,8 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// Decodes `cvta`: global addresses are generic as they are, the others move into or out of
-    /// their window.
+    /// Decodes `cvta`. Global addresses equal generic addresses, and addresses of other spaces are
+    /// moved into or out of their window.
     fn change_space(&mut self, parts: &[&str], ops: &[Operand<'a>]) -> Result<(), Reason> {
         let (from_generic, name, kind) = match parts {
             ["to", name, kind] => (true, *name, *kind),

@@ -1,16 +1,16 @@
-//! Names of an entry: registers, shared and local arrays, scope by scope; and the register file in
-//! which they get slots.
+//! The names of an entry point by scope: registers, and shared and local arrays. Also the register
+//! file, in which registers get slots.
 
 use std::collections::HashMap;
 
 use crate::code::{Slot, Special, TRUE, ZERO};
 
-/// The meaning of a name.
+/// The item that a name refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Name {
-    /// A register; it gets its slot when it is first used. 128-bit registers take two.
+    /// A register, which gets its slot when it is first used. A 128-bit register gets two slots.
     Register { bits: u32, slot: Option<Slot> },
-    /// An address: of a shared or local array, a parameter, or a variable of the module.
+    /// The address of a shared or local array, a parameter, or a variable of the module.
     Address(u64),
 }
 
@@ -23,7 +23,7 @@ pub(crate) struct Slots {
 }
 
 impl Slots {
-    /// Makes a register file with the four slots that have fixed meanings.
+    /// Makes a register file that has the four slots with fixed meanings.
     pub fn new() -> Self {
         Slots { count: 4, specials: Vec::new(), constants: HashMap::new() }
     }
@@ -43,7 +43,7 @@ impl Slots {
         slot
     }
 
-    /// Returns the number of slots.
+    /// Returns the count of slots.
     pub fn count(&self) -> usize {
         self.count as usize
     }
@@ -66,10 +66,10 @@ impl Slots {
     }
 }
 
-/// The scopes of an entry: `{ … }` in inline assembly opens one.
+/// The scopes of an entry point. `{ … }` in inline assembly opens a scope.
 #[derive(Debug)]
 pub(crate) struct Scopes {
-    /// The parent of each scope; the first is the entry's own and its own parent.
+    /// The parent of each scope. Scope 0 belongs to the entry point, and is its own parent.
     parents: Vec<usize>,
     names: Vec<HashMap<String, Name>>,
     now: usize,
@@ -103,14 +103,14 @@ impl Scopes {
         self.names[scope].get_mut(name)
     }
 
-    /// Returns a scope and all around it.
+    /// Returns a scope and all scopes around it.
     pub fn outwards(&self, from: usize) -> impl Iterator<Item = usize> + '_ {
         let step = |&s: &usize| (s != 0).then(|| self.parents[s]);
         std::iter::successors(Some(from), step)
     }
 }
 
-/// Returns the value of `%name`, if it can be set for every thread at its start.
+/// Returns the special register `%name`, if its value can be set at the start of each thread.
 pub(crate) fn special(name: &str) -> Option<Special> {
     Some(match name {
         "%tid.x" => Special::Thread,
@@ -130,7 +130,7 @@ pub(crate) fn special(name: &str) -> Option<Special> {
     })
 }
 
-/// Returns the value of a special register that is the same for every thread of every launch here.
+/// Returns the value of a special register that is the same for every thread of every launch.
 pub(crate) fn fixed_special(name: &str) -> Option<u64> {
     Some(match name {
         "%tid.y" | "%tid.z" | "%ctaid.y" | "%ctaid.z" => 0,
@@ -140,8 +140,8 @@ pub(crate) fn fixed_special(name: &str) -> Option<u64> {
     })
 }
 
-/// Returns a number as PTX writes it: decimal, hexadecimal, octal, binary, perhaps with `U`; or a
-/// float by its bits.
+/// Parses an integer as PTX writes it: decimal, hexadecimal, octal or binary, with an optional `U`.
+/// For a float, returns its bits.
 pub(crate) fn number(word: &str) -> Option<u64> {
     if let Some(bits) = word.strip_prefix("0f").or(word.strip_prefix("0F")) {
         return u32::from_str_radix(bits, 16).ok().map(u64::from);

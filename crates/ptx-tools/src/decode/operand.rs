@@ -1,4 +1,4 @@
-//! Operands: from tokens to slots.
+//! The decoding of operands, from tokens to slots.
 
 use super::Decoder;
 use super::names::{Name, fixed_special, number, special};
@@ -6,7 +6,7 @@ use super::syntax::{Operand, Reason, listed, split};
 use crate::code::{SINK, Slot, ZERO};
 
 impl<'a> Decoder<'a> {
-    /// Returns the slot and width of a register, and whether the name is one.
+    /// Returns the slot and width of a register, or `None` if the name is not a register.
     fn find_register(&mut self, name: &str) -> Option<(Slot, u32)> {
         let Decoder { scopes, slots, .. } = self;
         match scopes.find(name)? {
@@ -25,7 +25,7 @@ impl<'a> Decoder<'a> {
         self.find_register(name).filter(|r| r.1 <= 64).map(|r| r.0).ok_or_else(|| format!("no register {name}"))
     }
 
-    /// Returns the slot of a result.
+    /// Returns the slot of a result register.
     pub fn target(&mut self, operand: Operand) -> Result<Slot, Reason> {
         match operand {
             [name] => self.register(name.text),
@@ -33,7 +33,8 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Returns the bits of the register that an operand names; 64 when it names none.
+    /// Returns the width in bits of the register that an operand names, or 64 if it names no
+    /// register.
     pub fn width(&mut self, operand: Operand) -> u32 {
         match operand {
             [name] => self.find_register(name.text).map_or(64, |r| r.1),
@@ -69,7 +70,7 @@ impl<'a> Decoder<'a> {
         self.outer.params.get(name).or_else(|| self.outer.globals.get(name)).copied()
     }
 
-    /// Returns the value of a number, a symbol, or a sum of such.
+    /// Returns the value of an integer, a symbol, or a sum of integers and symbols.
     fn constant(&mut self, operand: Operand) -> Result<u64, Reason> {
         let (mut sum, mut negative) = (0u64, false);
         for t in operand {
@@ -91,7 +92,7 @@ impl<'a> Decoder<'a> {
         if value == 0 { ZERO } else { self.slots.constant(value) }
     }
 
-    /// Returns the slot of a value that is read: register, special register, symbol or number.
+    /// Returns the slot of a value that is read: a register, special register, symbol or integer.
     pub fn source(&mut self, operand: Operand) -> Result<Slot, Reason> {
         if let [name] = operand {
             if name.is("_") {
@@ -108,8 +109,8 @@ impl<'a> Decoder<'a> {
         Ok(self.constant_slot(value))
     }
 
-    /// Returns the slot of a predicate that is read, perhaps negated; `true` and `false` are
-    /// numbers in PTX.
+    /// Returns the slot of a predicate that is read, and whether it is negated. The constants
+    /// `true` and `false` are integers in PTX.
     pub fn predicate(&mut self, operand: Operand) -> Result<(Slot, bool), Reason> {
         match operand {
             [not, rest @ ..] if not.is("!") => Ok((self.source(rest)?, true)),
@@ -117,12 +118,12 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Returns a number that the code itself holds.
+    /// Returns an integer that the instruction itself contains.
     pub fn literal(&mut self, operand: Operand) -> Result<u64, Reason> {
         self.constant(operand)
     }
 
-    /// Returns the two slots to be added for `[base]`, `[base+offset]` or `[number]`.
+    /// Returns the two slots whose sum is the address, for `[base]`, `[base+offset]` or `[number]`.
     pub fn address(&mut self, operand: Operand<'a>) -> Result<(Slot, Slot), Reason> {
         let [open, inner @ .., close] = operand else { return Err("an address was expected".into()) };
         if !open.is("[") || !close.is("]") || inner.is_empty() {
@@ -136,8 +137,8 @@ impl<'a> Decoder<'a> {
         Ok((self.constant_slot(at), ZERO))
     }
 
-    /// Puts operands in `{…}`, or one alone, into the lists by `slot`; returns their start and
-    /// count.
+    /// Appends the slots of the operands in `{…}`, or of a single operand, to the lists. Returns
+    /// their start and count.
     pub fn list(
         &mut self,
         operand: Operand<'a>,

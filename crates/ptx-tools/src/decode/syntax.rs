@@ -1,4 +1,4 @@
-//! The parts of a statement, as tokens: operands, and what a declaration says.
+//! The parsing of a statement's tokens into operands and declarations.
 
 use super::names::number;
 use crate::code::Kind;
@@ -31,7 +31,7 @@ pub(crate) fn split<'t, 'a>(tokens: &'t [Token<'a>]) -> Result<Vec<&'t [Token<'a
     if out.iter().any(|o| o.is_empty()) { Err("an operand is empty".into()) } else { Ok(out) }
 }
 
-/// Returns the operands within `{…}`.
+/// Returns the tokens within `{…}`.
 pub(super) fn listed<'a>(operand: Operand<'a>) -> Option<Operand<'a>> {
     match operand {
         [open, inner @ .., close] if open.is("{") && close.is("}") => Some(inner),
@@ -39,7 +39,7 @@ pub(super) fn listed<'a>(operand: Operand<'a>) -> Option<Operand<'a>> {
     }
 }
 
-/// Returns whether the operand is operands within `{…}`.
+/// Returns whether the operand is a list within `{…}`.
 pub(crate) fn is_list(operand: Operand) -> bool {
     listed(operand).is_some()
 }

@@ -1,11 +1,12 @@
-//! The arithmetic that takes more than a line. Values come zero-extended and leave cut to their
-//! type.
+//! The arithmetic that takes more than one line. Arguments are zero-extended, and results are
+//! truncated to their type.
 
 use crate::code::{AtomicOp, Comparison, FloatOp, Join, Kind, Rounding};
 
 #[inline(always)]
 pub(crate) fn compare(how: Comparison, kind: Kind, a: u64, b: u64) -> bool {
-    // Moving the values to the top of the word leaves only the sign to be told apart.
+    // After the shift, both values use the top bits of the word, so only the sign needs special
+    // treatment.
     let (a, b) = (a << kind.shift, b << kind.shift);
     let flip = u64::from(kind.signed) << 63;
     let (x, y) = (a ^ flip, b ^ flip);
@@ -30,7 +31,7 @@ pub(crate) fn join(how: Join, a: bool, b: bool) -> bool {
     }
 }
 
-/// Returns the whole product: its low and high part, each as wide as the type.
+/// Returns the low and the high half of the full product, each as wide as the type.
 #[inline(always)]
 pub(crate) fn product(kind: Kind, a: u64, b: u64) -> (u64, u64) {
     let (a, b) = (kind.widen(a), kind.widen(b));
@@ -39,13 +40,13 @@ pub(crate) fn product(kind: Kind, a: u64, b: u64) -> (u64, u64) {
     (kind.cut(p as u64), kind.cut((p >> kind.bits()) as u64))
 }
 
-/// Returns the whole product of a type of at most 32 bits.
+/// Returns the full product of values of a type with at most 32 bits.
 #[inline(always)]
 pub(crate) fn wide_product(kind: Kind, a: u64, b: u64) -> u64 {
     Kind::unsigned((2 * kind.bits()).min(64)).cut(kind.widen(a).wrapping_mul(kind.widen(b)))
 }
 
-/// Divides as the GPU does: division by zero gives all ones.
+/// Divides as the GPU does: a division by zero returns all ones.
 #[inline(always)]
 pub(crate) fn divide(kind: Kind, a: u64, b: u64) -> u64 {
     let (a, b) = (kind.widen(a), kind.widen(b));
@@ -96,8 +97,8 @@ pub(crate) fn shift_right(kind: Kind, a: u64, by: u64) -> u64 {
     }
 }
 
-/// Returns the result of `bfe`: `len` bits of `a` that begin at `pos`, filled up by the sign of the
-/// field's last bit.
+/// Returns the result of `bfe`: `len` bits of `a` that begin at bit `pos`. For a signed type, the
+/// field is sign-extended.
 pub(crate) fn extract(kind: Kind, a: u64, pos: u64, len: u64) -> u64 {
     let (pos, len) = (pos & 0xff, (len & 0xff).min(64));
     if len == 0 {
@@ -111,7 +112,7 @@ pub(crate) fn extract(kind: Kind, a: u64, pos: u64, len: u64) -> u64 {
     kind.cut(field | fill)
 }
 
-/// Returns the result of `bfi`: `len` bits of `a` put into `b` at `pos`.
+/// Returns the result of `bfi`: `b` with `len` bits of `a` inserted at bit `pos`.
 pub(crate) fn insert(kind: Kind, a: u64, b: u64, pos: u64, len: u64) -> u64 {
     let (pos, len) = (pos & 0xff, (len & 0xff).min(64));
     if len == 0 || pos >= u64::from(kind.bits()) {
@@ -121,7 +122,7 @@ pub(crate) fn insert(kind: Kind, a: u64, b: u64, pos: u64, len: u64) -> u64 {
     kind.cut((b & !mask) | ((a << pos) & mask))
 }
 
-/// Returns the result of `bfind`: the position of the highest bit that is not the sign.
+/// Returns the result of `bfind`: the position of the highest bit that differs from the sign.
 pub(crate) fn highest_bit(kind: Kind, a: u64, as_shift: bool) -> u64 {
     let a = kind.widen(a);
     let a = if kind.signed && (a as i64) < 0 { kind.cut(!a) } else { kind.cut(a) };
@@ -132,8 +133,8 @@ pub(crate) fn highest_bit(kind: Kind, a: u64, as_shift: bool) -> u64 {
     u64::from(if as_shift { kind.bits() - 1 - at } else { at })
 }
 
-/// Returns the result of `prmt` without a mode: each result byte is picked by four bits of
-/// `selector`.
+/// Returns the result of `prmt` without a mode. Four bits of `selector` select each byte of the
+/// result.
 pub(crate) fn permute(a: u64, b: u64, selector: u64) -> u64 {
     let bytes = (b << 32 | (a & 0xffff_ffff)).to_le_bytes();
     (0..4).fold(0, |out, i| {
@@ -144,7 +145,7 @@ pub(crate) fn permute(a: u64, b: u64, selector: u64) -> u64 {
     })
 }
 
-/// Returns the result of `shf`: 32 bits out of `b:a`.
+/// Returns the result of `shf`: 32 bits of the 64-bit value `b:a`.
 pub(crate) fn funnel(left: bool, clamp: bool, a: u64, b: u64, by: u64) -> u64 {
     let both = b << 32 | (a & 0xffff_ffff);
     let by = if clamp { (by as u32).min(32) } else { by as u32 & 31 };
@@ -152,7 +153,7 @@ pub(crate) fn funnel(left: bool, clamp: bool, a: u64, b: u64, by: u64) -> u64 {
     out & 0xffff_ffff
 }
 
-/// Returns the result of `lop3`: bit `4a + 2b + c` of the table.
+/// Returns the result of `lop3`: each bit is bit `4a + 2b + c` of the truth table.
 pub(crate) fn logic3(a: u64, b: u64, c: u64, table: u32) -> u64 {
     let out = (0..8).filter(|i| table >> i & 1 == 1).fold(0, |out, i| {
         let pick = |x: u64, bit: u32| if i & bit != 0 { x } else { !x };
@@ -161,7 +162,7 @@ pub(crate) fn logic3(a: u64, b: u64, c: u64, table: u32) -> u64 {
     out & 0xffff_ffff
 }
 
-/// Returns the value that an atomic leaves in memory.
+/// Returns the value that an atomic operation stores.
 #[inline(always)]
 pub(crate) fn atomic(op: AtomicOp, kind: Kind, old: u64, b: u64, c: u64) -> u64 {
     let b = kind.cut(b);
@@ -214,7 +215,7 @@ fn is_single(kind: Kind) -> bool {
     kind.bits() == 32
 }
 
-/// Returns the value as an `f64` (an `f32` fits).
+/// Returns the value as an `f64`, which can represent every `f32`.
 fn as_f64(kind: Kind, a: u64) -> f64 {
     if is_single(kind) { f32::from_bits(a as u32).into() } else { f64::from_bits(a) }
 }
@@ -261,7 +262,7 @@ pub(crate) fn float_compare(how: Comparison, or_nan: bool, kind: Kind, a: u64, b
     }
 }
 
-/// Returns the result of `cvt` with a float on at least one side.
+/// Returns the result of `cvt` if at least one of the two types is a float.
 pub(crate) fn float_convert(kind: Kind, to: Kind, a: u64, round: Rounding, whole: bool) -> u64 {
     if !kind.float {
         let a = kind.widen(a);
@@ -284,7 +285,7 @@ pub(crate) fn float_convert(kind: Kind, to: Kind, a: u64, round: Rounding, whole
     if to.float {
         return if is_single(to) { (x as f32).to_bits().into() } else { x.to_bits() };
     }
-    // Out of range: clamped to the type, as the GPU does; NaN gives 0 here.
+    // A value out of range is clamped to the type, as on the GPU. A NaN becomes 0.
     let bits = to.bits();
     to.cut(if to.signed {
         let top = i64::MAX >> (64 - bits);

@@ -1,4 +1,4 @@
-//! The operations at which threads wait for each other: warp operations, `activemask` and barriers.
+//! The operations in which threads wait for each other: warp operations, `activemask` and barriers.
 
 use super::lanes::{LANES, lanes};
 use super::machine::{Barrier, Machine};
@@ -7,7 +7,7 @@ use crate::code::{BarrierOp, Instruction, Op, SINK, WarpOp};
 use crate::fault::Fault;
 
 impl Machine<'_> {
-    /// Lets a thread go on behind the instruction it waited at.
+    /// Makes a thread continue after the instruction at which it waited.
     fn resume(&mut self, t: u32) {
         let warp = &mut self.warps[(t / LANES) as usize];
         warp.pcs[(t % LANES) as usize] += 1;
@@ -15,7 +15,8 @@ impl Machine<'_> {
         self.list(t / LANES);
     }
 
-    /// Handles lanes of a warp that have come to an instruction of several threads.
+    /// Handles lanes of a warp that have reached an instruction in which threads wait for each
+    /// other.
     pub(super) fn wait(&mut self, w: u32, mask: u32) -> Result<(), Fault> {
         let i = self.instruction(w * LANES + mask.trailing_zeros());
         match i.op {
@@ -39,10 +40,10 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Handles a lane that has come to a warp operation, which is executed if all lanes of its mask
-    /// are there.
+    /// Handles a lane that has reached a warp operation. The operation is executed once all lanes
+    /// of its mask have reached it.
     ///
-    /// Lanes that the block does not have are none.
+    /// Lanes of the mask that the block does not have are ignored.
     fn vote(&mut self, w: u32, lane: u32, i: &Instruction, op: WarpOp) -> Result<(), Fault> {
         let t = w * LANES + lane;
         let mask = self.get(t, i.e) as u32;
@@ -70,7 +71,8 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Lets lanes of a warp that are at the same `activemask` see each other.
+    /// Executes `activemask` for the waiting lanes. The result is the mask of lanes at the same
+    /// instruction.
     pub(super) fn release_gathered(&mut self, w: u32) {
         let warp = &mut self.warps[w as usize];
         let (gathered, pcs) = (std::mem::take(&mut warp.gathering), warp.pcs);
@@ -108,7 +110,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Lets the threads at a barrier go on if enough have come.
+    /// Lets the threads at a barrier continue if enough threads have arrived.
     fn release_barrier(&mut self, r: usize, number: usize) {
         let live = self.residents[r].live;
         let barrier = &mut self.residents[r].barriers[number];
@@ -133,7 +135,7 @@ impl Machine<'_> {
         }
         let mut last = None;
         for t in waiting {
-            // Behind a barrier the lanes of a warp may move with another gait.
+            // After a barrier, the lanes of a warp may be interleaved in another way.
             if last.replace(t / LANES) != Some(t / LANES) {
                 self.change_gait(t / LANES);
             }
@@ -141,8 +143,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Finishes lanes of a warp: barriers wait for fewer, and the last lanes free the resident for
-    /// another block.
+    /// Marks lanes of a warp as done. Barriers then wait for fewer threads, and the block's last
+    /// lanes free its resident for another block.
     pub(super) fn finished(&mut self, w: u32, mask: u32) {
         let warp = &mut self.warps[w as usize];
         warp.running &= !mask;

@@ -1,13 +1,13 @@
-//! The registers of a warp, and the lanes of it that execute an instruction together.
+//! The registers of a warp, and the groups of lanes that execute an instruction together.
 
 use std::array;
 
 use crate::code::Slot;
 
-/// The lanes of a warp.
+/// The count of lanes of a warp.
 pub(crate) const LANES: u32 = 32;
 
-/// One register of each lane.
+/// One register of all lanes of a warp.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(64))]
 pub(crate) struct Row([u64; LANES as usize]);
@@ -28,12 +28,12 @@ impl Row {
         Row([value; LANES as usize])
     }
 
-    /// Returns a row with a value for each lane.
+    /// Returns a row with the value `value(lane)` for each lane.
     pub fn of(value: impl Fn(u32) -> u64) -> Self {
         Row(array::from_fn(|lane| value(lane as u32)))
     }
 
-    /// Returns the lanes whose value is odd: for predicates, those for which it holds.
+    /// Returns the mask of lanes whose value is odd, which for a predicate means true.
     #[inline(always)]
     pub fn odd(&self) -> u32 {
         let mut odd = 0;
@@ -44,7 +44,7 @@ impl Row {
     }
 }
 
-/// Returns the lanes in a mask, ascending.
+/// Returns the lanes in a mask, in ascending order.
 #[inline(always)]
 pub(crate) fn lanes(mut mask: u32) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
@@ -58,12 +58,12 @@ pub(crate) fn lanes(mut mask: u32) -> impl Iterator<Item = u32> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Group {
     pub mask: u32,
-    /// The lane that is first where their order can be seen: in memory.
+    /// The lane that accesses memory first. Only memory accesses can show the order of lanes.
     pub first: u32,
 }
 
 impl Group {
-    /// Returns whether the lanes are so few that each is better taken alone.
+    /// Returns whether the lanes are so few that executing each separately is faster.
     #[inline(always)]
     pub fn is_few(&self) -> bool {
         self.mask.count_ones() <= 3
@@ -91,7 +91,7 @@ impl File<'_> {
         self.0[slot as usize].set(lane, value);
     }
 
-    /// Puts `value` of a register into another, for all lanes of the group.
+    /// Stores `value` of one register in another register, for all lanes of the group.
     #[inline(always)]
     pub fn each(&mut self, group: &Group, a: Slot, to: Slot, value: impl Fn(u64) -> u64) {
         let mut new = Row([0; LANES as usize]);
@@ -102,7 +102,7 @@ impl File<'_> {
         self.put(group, to, &new);
     }
 
-    /// Puts `value` of two registers into another, for all lanes of the group.
+    /// Stores `value` of two registers in another register, for all lanes of the group.
     #[inline(always)]
     pub fn each2(&mut self, group: &Group, a: Slot, b: Slot, to: Slot, value: impl Fn(u64, u64) -> u64) {
         let mut new = Row([0; LANES as usize]);
@@ -113,7 +113,7 @@ impl File<'_> {
         self.put(group, to, &new);
     }
 
-    /// Puts `value` of three registers into another, for all lanes of the group.
+    /// Stores `value` of three registers in another register, for all lanes of the group.
     #[inline(always)]
     pub fn each3(&mut self, group: &Group, from: [Slot; 3], to: Slot, value: impl Fn(u64, u64, u64) -> u64) {
         let mut new = Row([0; LANES as usize]);

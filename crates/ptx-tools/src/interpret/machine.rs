@@ -1,7 +1,7 @@
-//! The blocks in flight.
+//! The state and the main loop of a launch.
 //!
-//! The machine picks warps and lanes at random, runs them, and lets those that wait for each other
-//! go on.
+//! The machine picks warps and lanes at random, runs them, and lets threads that wait for each
+//! other continue.
 
 use std::cell::Cell;
 
@@ -21,25 +21,25 @@ use crate::memory::{Constants, DYNAMIC_START, Problem, Regions, SHARED_START, Vi
 pub(super) struct Barrier {
     pub(super) waiting: Vec<u32>,
     pub(super) arrived: u32,
-    /// The number of threads that must arrive, if not all.
+    /// The count of threads that must arrive, or `None` for all.
     pub(super) count: Option<u32>,
 }
 
-/// The state of a resident block, which the next block takes over.
+/// The state of a resident block. The next block reuses it.
 #[derive(Debug)]
 pub(super) struct Resident {
     block: u32,
     pub(super) live: u32,
     shared: Vec<u128>,
-    /// The local memory of all its threads.
+    /// The local memory of all threads of the block.
     local: Vec<u128>,
     pub(super) barriers: [Barrier; 16],
 }
 
 /// A launch in progress.
 ///
-/// Warps and threads are numbered through all residents; the last warp of a block may have lanes
-/// without a thread, which are numbered too.
+/// Indices of warps and threads count through all residents. If the last warp of a block is not
+/// full, its unused lanes are counted, too.
 pub(crate) struct Machine<'a> {
     code: &'a Code,
     pub(super) launch: &'a Launch<'a>,
@@ -57,8 +57,8 @@ pub(crate) struct Machine<'a> {
 }
 
 thread_local! {
-    /// The register files of the last launch, for the next: fresh memory costs more than what most
-    /// launches do with it.
+    /// The register files of the last launch, for the next launch. Newly allocated memory would
+    /// cost more time than most launches need.
     static FILES: Cell<Vec<Row>> = const { Cell::new(Vec::new()) };
 }
 
@@ -117,7 +117,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Runs all blocks; returns the number of instructions executed.
+    /// Runs all blocks, and returns the count of executed instructions.
     pub fn run(mut self) -> Result<u64, Fault> {
         for r in 0..self.residents.len() {
             self.start_block(r);
@@ -140,7 +140,8 @@ impl<'a> Machine<'a> {
                 Stop::Done => self.finished(w, group.mask),
                 Stop::Together => self.wait(w, group.mask)?,
             }
-            // Lanes gathered at `activemask` need not wait for all others: they go on at some time.
+            // Lanes at `activemask` need not wait for all other lanes, so they continue after a
+            // random time.
             let warp = &self.warps[w as usize];
             if warp.gathering != 0 && (warp.running == 0 || random & 7 == 0) {
                 self.release_gathered(w);
@@ -166,7 +167,7 @@ impl<'a> Machine<'a> {
         resident.block = self.next_block;
         resident.live = self.launch.threads;
         self.next_block += 1;
-        // Memory that has not been written yet must not look meaningful.
+        // Unwritten memory is filled with random bits, so that it does not look meaningful.
         for &(start, end) in &self.shared_ranges {
             let words = ((start - SHARED_START) / 16) as usize..(end - SHARED_START).div_ceil(16) as usize;
             for word in &mut resident.shared[words] {
@@ -199,12 +200,12 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Draws a new gait for the lanes of a warp.
+    /// Chooses a new random gait for the lanes of a warp.
     pub(super) fn change_gait(&mut self, w: u32) {
         self.warps[w as usize].gait = Gait::of(self.random.next_u64());
     }
 
-    /// Adds a warp to those that can be picked.
+    /// Adds a warp to `runnable`.
     pub(super) fn list(&mut self, w: u32) {
         let warp = &mut self.warps[w as usize];
         if !warp.listed {
@@ -290,7 +291,7 @@ impl<'a> Machine<'a> {
         file(&mut self.files, self.code, t / LANES)[slot as usize].set(t % LANES, value);
     }
 
-    /// Returns the registers of a warp, and the random numbers.
+    /// Returns the registers of a warp, and the random number generator.
     pub(super) fn file(&mut self, w: u32) -> (File<'_>, &mut Xoshiro256PlusPlus) {
         (File(file(&mut self.files, self.code, w)), &mut self.random)
     }

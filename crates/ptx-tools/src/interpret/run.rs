@@ -1,5 +1,5 @@
-//! The hot loop: lanes of a warp that are at the same instruction, until they part, have to wait,
-//! or their slice ends.
+//! The hot loop. It runs lanes of a warp that are at the same instruction, until they diverge, have
+//! to wait, or reach the end of their slice.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -15,11 +15,12 @@ use crate::memory::{Problem, View};
 /// The reason why [`run`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// The slice is over, or the lanes are no longer at the same instruction.
+    /// The slice has ended, or the lanes are no longer at the same instruction.
     Slice,
-    /// The lanes are at an instruction of several threads; it is not executed yet.
+    /// The lanes are at an instruction in which threads wait for each other. It is not executed
+    /// yet.
     Together,
-    /// The threads are done.
+    /// The threads have ended.
     Done,
 }
 
@@ -30,41 +31,41 @@ pub(crate) enum Failure {
     Trap,
 }
 
-/// A warp, to run some lanes of it.
+/// A warp of which some lanes are run.
 pub(crate) struct Warp<'a> {
     pub code: &'a Code,
     pub file: File<'a>,
     pub pcs: &'a mut [u32; LANES as usize],
-    /// The lanes that the block has in this warp.
+    /// The lanes of this warp that the block has.
     pub lanes: u32,
     pub memory: View<'a>,
     pub random: &'a mut Xoshiro256PlusPlus,
 }
 
 impl Warp<'_> {
-    /// Returns whether the group's lanes are all that a warp operation waits for. Lanes that the
-    /// block does not have are none.
+    /// Returns whether the group contains all lanes that a warp operation waits for. Lanes that the
+    /// block does not have are ignored.
     #[inline(always)]
     fn all_there(&self, group: &Group, i: &Instruction) -> bool {
         lanes(group.mask).all(|lane| self.file.get(i.e, lane) as u32 & self.lanes == group.mask)
     }
 }
 
-/// A slice of time.
+/// A limited run of a group of lanes.
 pub(crate) struct Slice {
-    /// The number of instructions to execute; counted down.
+    /// The count of instructions that may still be executed.
     pub left: u32,
-    /// The instruction to stop before, since others wait there.
+    /// The instruction before which the run stops, because other lanes wait at it.
     pub until: u32,
-    /// The instructions that the launch has executed before.
+    /// The count of instructions that were executed before the slice.
     pub clock: u64,
 }
 
-/// Executes instructions of the group, whose lanes are at the same one.
+/// Executes instructions of a group whose lanes are all at the same instruction.
 pub(crate) fn run(warp: &mut Warp, group: Group, slice: &mut Slice) -> Result<Stop, (u32, Failure)> {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has what the function is compiled for.
+        // SAFETY: the processor has the features for which the function is compiled.
         return unsafe { run_with_avx2(warp, group, slice) };
     }
     run_here(warp, group, slice)
@@ -99,8 +100,8 @@ fn run_here(warp: &mut Warp, group: Group, slice: &mut Slice) -> Result<Stop, (u
             }
             if mask != group.mask {
                 if i.op.is_control() {
-                    // The lanes part: those that do not take part are behind the instruction, the
-                    // others come back to it.
+                    // The lanes diverge. Lanes whose guard is false continue after the instruction,
+                    // and the other lanes execute it later.
                     let taken = if i.op == Op::Jump { i.d } else { at };
                     set(warp.pcs, mask, taken);
                     set(warp.pcs, group.mask & !mask, at + 1);
@@ -158,7 +159,7 @@ fn run_here(warp: &mut Warp, group: Group, slice: &mut Slice) -> Result<Stop, (u
 /// Records that an instruction is executed.
 #[inline(always)]
 fn reached(flag: &AtomicBool) {
-    // Mostly the flag is set already, and then its cache line stays shared.
+    // Usually the flag is already set, and then its cache line stays shared.
     if !flag.load(Ordering::Relaxed) {
         flag.store(true, Ordering::Relaxed);
     }
@@ -172,9 +173,9 @@ fn set(pcs: &mut [u32; LANES as usize], mask: u32, at: u32) {
     }
 }
 
-/// Returns the target of a jump through a table.
+/// Returns the target of a jump through a branch table.
 ///
-/// It is nothing if the lanes part, and an error with the lane that is beyond the table.
+/// Returns `None` if the lanes diverge. Fails with the lane whose index is beyond the table.
 fn jump(warp: &mut Warp, group: &Group, i: &Instruction) -> Result<Option<u32>, u32> {
     let mut to = None;
     let mut same = true;
@@ -190,7 +191,7 @@ fn jump(warp: &mut Warp, group: &Group, i: &Instruction) -> Result<Option<u32>, 
     Ok(to.filter(|_| same))
 }
 
-/// One thread's registers.
+/// The registers of one thread.
 struct Registers<'w, 'f> {
     file: &'w mut File<'f>,
     lane: u32,
@@ -208,7 +209,7 @@ impl Registers<'_, '_> {
     }
 }
 
-/// Executes an instruction on memory, by each lane of the group.
+/// Executes a memory instruction for each lane of the group.
 #[inline(always)]
 fn access_all(warp: &mut Warp, group: &Group, i: &Instruction) -> Result<(), (u32, Problem)> {
     for lane in group.in_order() {
@@ -219,7 +220,7 @@ fn access_all(warp: &mut Warp, group: &Group, i: &Instruction) -> Result<(), (u3
     Ok(())
 }
 
-/// Executes instructions on memory.
+/// Executes a memory instruction for one lane.
 #[inline(always)]
 fn access(code: &Code, i: &Instruction, file: &mut Registers, memory: &mut View) -> Result<(), Problem> {
     let kind = i.kind;
@@ -251,8 +252,8 @@ fn access(code: &Code, i: &Instruction, file: &mut Registers, memory: &mut View)
             if op == crate::code::AtomicOp::Exchange {
                 memory.store_list(space, address, 8, 2, |n| new[n as usize])?;
             } else {
-                // A failed comparison writes the old value back, so that read-only memory is found
-                // all the same.
+                // If the comparison fails, the old value is written back, so that a write to
+                // read-only memory is still detected.
                 let new = if old == new { pair(file, i.e) } else { old };
                 memory.store_list(space, address, 8, 2, |n| new[n as usize])?;
             }
@@ -264,7 +265,7 @@ fn access(code: &Code, i: &Instruction, file: &mut Registers, memory: &mut View)
     Ok(())
 }
 
-/// Executes instructions on registers alone.
+/// Executes an instruction that uses only registers.
 #[inline(always)]
 fn compute(code: &Code, i: &Instruction, file: &mut Registers) {
     let kind = i.kind;
@@ -349,7 +350,7 @@ fn compute(code: &Code, i: &Instruction, file: &mut Registers) {
     file.set(i.d, value);
 }
 
-/// Returns the result of an instruction that may take the carry and leave one.
+/// Returns the result of an instruction that may read and write the carry flag.
 #[inline(always)]
 fn with_carry(file: &mut Registers, (input, output): (bool, bool), result: impl FnOnce(u64) -> (u64, u64)) -> u64 {
     let (value, carry) = result(if input { file.get(CARRY) } else { 0 });
@@ -359,8 +360,8 @@ fn with_carry(file: &mut Registers, (input, output): (bool, bool), result: impl 
     value
 }
 
-/// Returns whether a comparison holds, joined with a predicate; the opposite, joined likewise, is
-/// written.
+/// Returns the result of a comparison, joined with a predicate. Writes the negated comparison,
+/// joined in the same way, to `d2`.
 #[inline(always)]
 fn joined(file: &mut Registers, i: &Instruction, (join, negate): (Join, bool), holds: bool) -> u64 {
     let c = (file.get(i.c) != 0) != negate;

@@ -1,12 +1,12 @@
-//! The frequent instructions on registers, for many lanes at once: each is a loop that the compiler
-//! vectorizes.
+//! The frequent instructions on registers, executed for many lanes at once. Each is a loop that the
+//! compiler vectorizes.
 
 use super::arithmetic as arith;
 use super::lanes::{File, Group};
 use crate::code::{Code, Comparison, Instruction, Join, Op, SINK, TRUE};
 
-/// Executes the instruction for the group's lanes, if it is one of the frequent ones; otherwise
-/// returns false.
+/// Executes the instruction for the group's lanes if it is a frequent one, and returns whether it
+/// did.
 #[inline(always)]
 pub(crate) fn compute(code: &Code, i: &Instruction, file: &mut File, group: &Group) -> bool {
     let cut = u64::MAX >> i.kind.shift;
@@ -49,7 +49,7 @@ pub(crate) fn compute(code: &Code, i: &Instruction, file: &mut File, group: &Gro
             let to = i.to;
             file.each2(group, a, c, d, |a, c| to.widen(to.cut(kind.widen(a))) & c);
         }
-        // The source is no part: their registers differ in width.
+        // The first part must not overwrite the source, which the second part needs.
         Op::Unpack if i.c == 2 && code.lists[i.e as usize] != a => {
             let high = kind.bits();
             file.each(group, a, code.lists[i.e as usize], |a| a & cut);
@@ -69,7 +69,7 @@ pub(crate) fn compute(code: &Code, i: &Instruction, file: &mut File, group: &Gro
 #[inline(always)]
 fn compare(i: &Instruction, how: Comparison, join: Join, negate: bool, file: &mut File, group: &Group) {
     let Instruction { kind, d, a, b, c, .. } = *i;
-    // Comparisons that are joined with another predicate are rarely executed.
+    // Comparisons that are joined with another predicate are rare.
     if join != Join::And || c != TRUE || negate {
         return file.each3(group, [a, b, c], d, |a, b, c| {
             u64::from(arith::join(join, arith::compare(how, kind, a, b), (c != 0) != negate))

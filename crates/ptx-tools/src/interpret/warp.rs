@@ -1,4 +1,4 @@
-//! The operations of the lanes of a warp together, once all of them are there.
+//! The operations that the lanes of a warp do together, executed once all lanes have arrived.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
@@ -17,7 +17,7 @@ pub(super) fn together(op: WarpOp, i: &Instruction, mask: u32, file: &mut File, 
     };
     let reduce = |join: &dyn Fn(u64, u64) -> u64| lanes(mask).map(value).reduce(join).map_or(0, |v| i.kind.cut(v));
     let pick = |how, a, b| if compare(how, i.kind, a, b) { a } else { b };
-    // Votes are of predicates.
+    // Votes use predicates.
     let holds = || values.odd() & mask;
     let all = match op {
         WarpOp::Sync => return,
@@ -45,7 +45,7 @@ pub(super) fn together(op: WarpOp, i: &Instruction, mask: u32, file: &mut File, 
             return put(file, i.d2, mask, 0);
         }
         WarpOp::ShuffleIndex | WarpOp::ShuffleXor | WarpOp::ShuffleDown | WarpOp::ShuffleUp => {
-            // The value that a lane gets from one that does not take part.
+            // The value that a lane reads from a lane that does not participate.
             let garbage = random.next_u64() & 0xffff_ffff;
             let (bs, cs) = (file.0[i.b as usize], file.0[i.c as usize]);
             let from = |lane| shuffle(op, lane, bs.get(lane) as u32, cs.get(lane) as u32);
@@ -60,7 +60,7 @@ pub(super) fn together(op: WarpOp, i: &Instruction, mask: u32, file: &mut File, 
     put(file, i.d2, mask, 0);
 }
 
-/// Puts the same value into a register of some lanes.
+/// Stores the same value in a register of all lanes in `mask`.
 fn put(file: &mut File, slot: Slot, mask: u32, value: u64) {
     if mask == u32::MAX {
         file.0[slot as usize] = Row::all(value);
@@ -69,14 +69,14 @@ fn put(file: &mut File, slot: Slot, mask: u32, value: u64) {
     }
 }
 
-/// Puts a value for each lane into a register of some lanes.
+/// Stores a value for each lane in `mask` in a register.
 fn put_each(file: &mut File, slot: Slot, mask: u32, value: impl Fn(u32) -> u64) {
     if slot != SINK {
         lanes(mask).for_each(|lane| file.set(slot, lane, value(lane)));
     }
 }
 
-/// Returns the lane that a shuffle reads from, and whether that is inside of the segment.
+/// Returns the lane from which a shuffle reads, and whether that lane is inside of the segment.
 fn shuffle(op: WarpOp, lane: u32, b: u32, c: u32) -> (u32, bool) {
     let (b, clamp, segment) = (b & 31, c & 31, c >> 8 & 31);
     let low = lane & segment;

@@ -1,20 +1,20 @@
-//! The state of a warp between two slices, and which of its lanes go on.
+//! The state of a warp between two slices, and the choice of the lanes that run next.
 
 use super::lanes::{Group, LANES, lanes};
 
-/// The movement of the lanes of a warp, until it leaves a barrier again.
+/// How the lanes of a warp are interleaved, until the warp leaves its next barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Gait {
-    /// Lanes at the same instruction execute it together, apart from the lanes of the other side if
-    /// there are two.
+    /// Lanes at the same instruction execute it together, if they are on the same side. The mask
+    /// has the lanes of one side.
     Sides(u32),
-    /// Each lane by itself.
+    /// Each lane moves independently.
     Alone,
 }
 
 impl Gait {
-    /// Returns the gait of a random number: mostly all lanes together, as GPUs run them too; now
-    /// and then on two sides, rarely each by itself.
+    /// Returns the gait for a random number. Usually all lanes move together, as on GPUs. Sometimes
+    /// they are on two sides, and rarely each lane moves independently.
     pub(super) fn of(random: u64) -> Self {
         match random & 31 {
             0 => Self::Alone,
@@ -24,27 +24,27 @@ impl Gait {
     }
 }
 
-/// The lanes of a warp and the state of each: running, in one of these masks, at a barrier, or
-/// done.
+/// The lanes of a warp, with the state of each lane: running, in one of the waiting masks, at a
+/// barrier, or done.
 #[derive(Debug)]
 pub(super) struct WarpState {
     pub(super) pcs: [u32; LANES as usize],
-    /// The lanes that the block has in the warp.
+    /// The lanes of the warp that the block has.
     pub(super) lanes: u32,
     pub(super) running: u32,
-    /// The lanes at a warp operation.
+    /// The lanes that wait at a warp operation.
     pub(super) voting: u32,
-    /// The lanes at `activemask`.
+    /// The lanes that wait at `activemask`.
     pub(super) gathering: u32,
     pub(super) done: u32,
     pub(super) gait: Gait,
-    /// Whether the warp is among those that can be picked.
+    /// Whether the warp can be picked.
     pub(super) listed: bool,
 }
 
 impl WarpState {
-    /// Returns a warp that is done. `threads` is how many threads the block has, counted from the
-    /// warp's first.
+    /// Returns a warp that is done. `threads` is the count of the block's threads, starting at the
+    /// warp's first thread.
     pub(super) fn of(threads: u32) -> Self {
         Self {
             pcs: [0; LANES as usize],
@@ -58,10 +58,10 @@ impl WarpState {
         }
     }
 
-    /// Picks lanes that are at the same instruction, and the instruction before which
-    /// they should stop.
+    /// Picks lanes that are at the same instruction, and the instruction before which they should
+    /// stop.
     ///
-    /// They stop there because others of their side wait at it.
+    /// They stop there because other lanes of their side wait at it.
     #[inline]
     pub(super) fn choose(&self, random: u32) -> (Group, u32) {
         let lead = pick_bit(self.running, random >> 16);
@@ -74,8 +74,8 @@ impl WarpState {
             return (Group { mask: side, first }, u32::MAX);
         }
         let pc = |lane: u32| self.pcs[lane as usize];
-        // Lanes that are behind catch up. Now and then it is another lane's turn, which may have
-        // what they wait for.
+        // Usually the lanes that are farthest behind run. Sometimes another lane runs, because they
+        // may wait for that lane.
         let at = if random & 15 == 0 { pc(lead) } else { lanes(side).map(pc).min().unwrap_or(pc(lead)) };
         let (mut mask, mut until) = (0, u32::MAX);
         for lane in lanes(side) {
@@ -89,7 +89,7 @@ impl WarpState {
     }
 }
 
-/// Returns one of the bits of a mask that is not 0, by a random number below 2^16.
+/// Returns a random set bit of a nonzero mask, chosen by a random number below 2^16.
 fn pick_bit(mask: u32, random: u32) -> u32 {
     let number = ((random & 0xffff) * mask.count_ones()) >> 16;
     lanes(mask).nth(number as usize).unwrap_or(mask.trailing_zeros())

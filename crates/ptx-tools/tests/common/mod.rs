@@ -1,10 +1,10 @@
-//! What several test files need: memory to lend to kernels, and small modules around a few
+//! Helpers for several test files: memory that kernels may use, and small modules around a few
 //! instructions.
 #![allow(dead_code)]
 
 use ptx_tools::{Fault, Launch, Module, Regions, Schedule};
 
-/// Memory lent to kernels.
+/// Memory that kernels may use.
 pub struct Device {
     pub regions: Regions,
     buffers: Vec<(*mut u64, usize)>,
@@ -15,20 +15,20 @@ impl Device {
         Device { regions: Regions::new(), buffers: Vec::new() }
     }
 
-    /// Copies values into memory which lives as long as the device; gives its address.
+    /// Copies values into memory that lives as long as the device, and returns its address.
     pub fn upload<T: Copy>(&mut self, values: &[T]) -> u64 {
         let bytes = size_of_val(values);
         let words = vec![0u64; bytes.div_ceil(16) * 2 + 2].into_boxed_slice();
         let count = words.len();
         let start = Box::into_raw(words).cast::<u64>();
         self.buffers.push((start, count));
-        // Kernels want vectors aligned to 16 bytes; the box may be aligned to 8 only.
+        // Kernels need vectors aligned to 16 bytes, but the box may be aligned to 8 bytes only.
         let data = start.cast::<u8>().wrapping_add((start.addr().wrapping_neg()) % 16);
-        // SAFETY: the box has two words more than the values' bytes rounded up, so they fit behind
-        // the alignment.
+        // SAFETY: the box is at least 16 bytes larger than the values, so they fit after the
+        // alignment.
         unsafe { std::ptr::copy_nonoverlapping(values.as_ptr().cast::<u8>(), data, bytes) };
         let address = data.expose_provenance();
-        // SAFETY: the memory is initialised, exposed, and stays until `drop`; only launches and
+        // SAFETY: the memory is initialised and exposed, and lives until `drop`. Only launches and
         // `download` use it.
         unsafe { self.regions.insert(address, bytes) };
         address as u64
@@ -37,7 +37,8 @@ impl Device {
     pub fn download<T: Copy + Default>(&self, address: u64, count: usize) -> Vec<T> {
         let mut out = vec![T::default(); count];
         let from = std::ptr::with_exposed_provenance::<T>(address as usize);
-        // SAFETY: the tests pass addresses that `upload` gave, and no more than they had put there.
+        // SAFETY: the tests pass addresses from `upload`, and counts that do not exceed the
+        // uploaded values.
         unsafe { std::ptr::copy_nonoverlapping(from, out.as_mut_ptr(), count) };
         out
     }
@@ -46,13 +47,13 @@ impl Device {
 impl Drop for Device {
     fn drop(&mut self) {
         for &(start, count) in &self.buffers {
-            // SAFETY: `upload` made it out of a box of that many words.
+            // SAFETY: `upload` made the pointer from a box of `count` words.
             drop(unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(start, count)) });
         }
     }
 }
 
-/// The bytes of each argument.
+/// Converts each argument to its bytes.
 #[macro_export]
 macro_rules! arguments {
     ($($value:expr),* $(,)?) => { [$(&$value.to_le_bytes()[..]),*] };
@@ -62,7 +63,8 @@ pub fn schedule(seed: u64) -> Schedule {
     Schedule { seed, longest_slice: 20, concurrent_blocks: 3 }
 }
 
-/// Returns a module with one entry `k(x, y)`: registers declared, x in `%rd30`, y in `%rd31`.
+/// Returns a module with one entry point `k(x, y)`, which declares registers and loads x into
+/// `%rd30` and y into `%rd31`.
 pub fn kernel(body: &str) -> String {
     format!(
         ".version 8.3\n.target sm_90\n.address_size 64\n\
@@ -73,8 +75,8 @@ pub fn kernel(body: &str) -> String {
     )
 }
 
-/// Runs `body` in `grid` blocks of `threads`: x points to `input`, y to `outputs` zeroed words,
-/// which come back.
+/// Runs `body` in `grid` blocks of `threads` threads. x points to `input`, and y to `outputs`
+/// zeroed words, which are returned.
 pub fn run(body: &str, grid: u32, threads: u32, input: &[u64], outputs: usize, seed: u64) -> Result<Vec<u64>, Fault> {
     let module = Module::parse(&kernel(body)).expect("the test's PTX is well-formed");
     let mut device = Device::new();
@@ -87,8 +89,8 @@ pub fn run(body: &str, grid: u32, threads: u32, input: &[u64], outputs: usize, s
     Ok(device.download(y, outputs))
 }
 
-/// Runs one thread; `%rd0` to `%rd3` (and `%r0` to `%r3`, their low halves) hold the input; `%rd9`
-/// is the result.
+/// Runs `body` on one thread and returns `%rd9`. The input is in `%rd0` to `%rd3`, and its low
+/// halves are in `%r0` to `%r3`.
 pub fn eval(body: &str, input: &[u64]) -> u64 {
     let mut text = String::new();
     for i in 0..input.len() {
@@ -102,7 +104,7 @@ pub fn eval(body: &str, input: &[u64]) -> u64 {
     }
 }
 
-/// Does the same, the result being `%r9`.
+/// Does the same as [`eval`], except that the result is `%r9`.
 pub fn eval32(body: &str, input: &[u64]) -> u32 {
     eval(&format!("{body}\ncvt.u64.u32 %rd9, %r9;"), input) as u32
 }

@@ -6,8 +6,8 @@ const LOCK: &str = "version = 4\n\n[[package]]\nname = \"libm\"\nversion = \"0.2
     [[package]]\nname = \"libm\"\nversion = \"0.2.1\"\nsource = \"registry\"\nchecksum = \"ff\"\n\n\
     [[package]]\nname = \"own\"\nversion = \"0.1.0\"\n";
 
-/// Returns metadata of a package `own` with a program, which depends on `seam` by path, on `libm`
-/// of a registry, and on `host` where it is not compiled for the GPU.
+/// Returns metadata of a package `own` with a program. It depends on `seam` by path and on `libm`
+/// from a registry. Its dependency `host` is not compiled for the GPU.
 fn metadata() -> Value {
     let target =
         |kind: &str, path: &str| json!({ "kind": [kind], "name": "own-er", "src_path": path, "edition": "2024" });

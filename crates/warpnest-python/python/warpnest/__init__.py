@@ -8,27 +8,29 @@
 
 Classes: `Map`, `Set`, `MultiMap`. Functions: `unique`, `isin`, `factorize`, `value_counts`, `group_by`, `join`.
 
-**Arrays** of NumPy, torch, CuPy and JAX (on a GPU) go in without a copy, and results are arrays of
-the same library; for lists and columns of pandas they are NumPy's. Elements are of any type of 4 or
-8 bytes: `int32`, `int64`, `uint32`, `uint64`, `float32`, `float64`, `datetime64`, `timedelta64`,
-texts of a fixed size. Keys may have two columns of 4 bytes, as a tuple.
+**Arrays** of NumPy, torch, CuPy and JAX (on a GPU) are used without a copy, and results are arrays
+of the same library. For lists and pandas columns, results are NumPy arrays. Elements are of any
+type of 4 or 8 bytes: `int32`, `int64`, `uint32`, `uint64`, `float32`, `float64`, `datetime64`,
+`timedelta64`, texts of a fixed size. A key may have two columns of 4 bytes, given as a tuple.
 
-**Nothing is converted** if an element would be another one afterwards: a list, a single value or a
-column that has such an element, or a missing one, is refused. Two columns of different types are, too.
+**Nothing is converted** if an element would change. A list, a single value or a column is refused
+if it has an element that would change, or a missing element. Two columns of different types are
+refused, too.
 
-**Columns of Arrow** go in and come out without a copy, too: those of polars, pyarrow and whatever
-has `__arrow_c_array__` or `__arrow_c_stream__`. Results are polars' if the first column of the call
-is, and pyarrow's for columns of pyarrow and of pandas in Arrow's memory. Otherwise they are objects
-with `__arrow_c_array__`. Elements are numbers of those types, dates, times, timestamps and durations,
-and results have the same type, unit and time zone. Columns with nulls are refused.
+**Arrow columns** are also taken and returned without a copy. They come from polars, pyarrow and any
+object that has `__arrow_c_array__` or `__arrow_c_stream__`. If the first column of a call is of
+polars, so are the results. For columns of pyarrow, and of pandas in Arrow's memory, results are of
+pyarrow. Otherwise they are objects with `__arrow_c_array__`. Elements are of the numeric types
+above, dates, times, timestamps or durations, and results have the same type, unit and time zone.
+Columns with nulls are refused.
 
-**Devices.** Tensors on a GPU are worked on where they are, on the stream that is current there.
-Arrays on the host are worked on by the first GPU, or the CPU if there is none: `set_default_device`,
-the parameter `device`, and the environment variable `WARPNEST_DEVICE` say otherwise.
+**Devices.** A call on GPU tensors runs on their GPU, on the stream that is current there. A call on
+host arrays runs on the first GPU, or on the CPU if there is none. To choose another device, use
+`set_default_device`, the parameter `device` or the environment variable `WARPNEST_DEVICE`.
 
-**Copies** are made of arrays of the host that a GPU works on, of keys that are floating-point
-numbers (their zeros become equal, and their NaNs), of keys of two columns, of columns of Arrow with
-several chunks, and of arrays that do not begin at a multiple of 16 bytes. Strided arrays are refused.
+**Copies** are made of host arrays in calls on a GPU, of floating-point keys (whose zeros become
+equal, and whose NaNs do), of keys of two columns, of Arrow columns with several chunks, and of
+arrays that do not begin at a multiple of 16 bytes. Strided arrays are refused.
 """
 
 from ._devices import default_device, gpu_error, release_memory, set_default_device

@@ -1,7 +1,7 @@
-"""Columns of Arrow: which objects are some, and what their types are here.
+"""Arrow columns: which objects are Arrow columns, and which NumPy type represents each Arrow type.
 
-A type of Arrow is the type of NumPy whose elements have the same bits. If Arrow's type says more, as
-that of dates does, its name is in the metadata of NumPy's type, which has no part in comparisons.
+An Arrow type is represented by the NumPy type whose elements have the same bits. If the Arrow type
+says more, as for dates, its name is in the metadata of the NumPy type, which comparisons ignore.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import numpy as np
 
 from . import _native
 
-#: The type of days, whose elements are integers here.
+#: The Arrow type of dates, whose elements are represented as integers.
 DATES = "Date32"
 
 
 def is_arrow(x: Any) -> bool:
-    """Returns whether a value is a column that the C data interface of Arrow is to take.
+    """Returns whether a value is a column that should be imported by Arrow's C data interface.
 
-    Columns of pandas are some if pandas keeps them in Arrow's memory.
+    A pandas column is such a column if pandas keeps it in Arrow's memory.
     """
     if not hasattr(x, "__arrow_c_stream__") and not hasattr(x, "__arrow_c_array__"):
         return False
@@ -28,30 +28,30 @@ def is_arrow(x: Any) -> bool:
 
 
 def package_of(x: Any) -> str:
-    """Returns the package that a column is of."""
+    """Returns the name of the package that a column belongs to."""
     packages = [of.__module__.partition(".")[0] for of in type(x).__mro__]
     return next((package for package in packages if package in ("pandas", "polars", "pyarrow")), packages[0])
 
 
 def to_numpy(x: Any, what: str) -> np.ndarray:
-    """Returns a column as an array of the same memory; copies one that has several chunks."""
+    """Returns a column as an array of the same memory. Copies a column that has several chunks."""
     column = _native.import_arrow(x, what)
     array = np.asarray(column)
     return array if column.arrow is None else array.view(np.dtype(array.dtype, metadata={"arrow": column.arrow}))
 
 
 def from_native(native: Any, package: str) -> Any:
-    """Returns a result of the native part as a column of a package, or as itself."""
+    """Returns a result of the native part as a column of a package, or unchanged for unknown packages."""
     if package == "polars":
         return sys.modules[package].Series(native)
     if package in ("pyarrow", "pandas"):
-        # Columns of pandas that are Arrow's are pyarrow's.
+        # Pandas columns in Arrow's memory become pyarrow arrays.
         return sys.modules["pyarrow"].array(native)
     return native
 
 
 def arrow_type(dtype: np.dtype) -> str | None:
-    """Returns the name of the type in Arrow, if that says more than the type of NumPy."""
+    """Returns the name of the Arrow type, if it says more than the NumPy type."""
     return dtype.metadata.get("arrow") if dtype.metadata else None
 
 
@@ -61,32 +61,33 @@ def has_zone(dtype: np.dtype) -> bool:
 
 
 def is_number(dtype: np.dtype) -> bool:
-    """Returns whether elements are numbers, and no times that are integers here."""
+    """Returns whether elements are numbers, and not times that are represented as integers."""
     return dtype.kind in "iuf" and arrow_type(dtype) is None
 
 
 def type_name(dtype: np.dtype) -> str:
-    """Returns the name of a type for people."""
+    """Returns the name of a type for messages."""
     return arrow_type(dtype) or str(dtype)
 
 
 def is_same(one: np.dtype, other: np.dtype) -> bool:
     """Returns whether elements of two types can be compared.
 
-    Times with any two time zones can, and elements of NumPy's type can with those of Arrow's.
+    Times with any two time zones can be compared, and so can elements of equal NumPy types if one
+    of them has no Arrow type.
     """
     names = arrow_type(one), arrow_type(other)
     return one == other and (None in names or names[0] == names[1] or has_zone(one) and has_zone(other))
 
 
 def element(array: np.ndarray, dtype: np.dtype) -> Any:
-    """Returns the first element of an array as an object of Python."""
+    """Returns the first element of an array as a Python object."""
     return objects(array.reshape(-1)[:1], dtype)[0]
 
 
 def objects(array: np.ndarray, dtype: np.dtype) -> list[Any]:
-    """Returns the elements of an array as objects of Python, Arrow's dates as dates."""
+    """Returns the elements of an array as Python objects. Arrow's dates become dates."""
     if dtype.kind in "mM":
-        # Python's own times have microseconds at most.
+        # Python's own time classes resolve at most microseconds.
         return list(array)
     return (array.astype("M8[D]") if arrow_type(dtype) == DATES else array).tolist()

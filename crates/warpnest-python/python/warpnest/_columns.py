@@ -1,4 +1,4 @@
-"""Columns: what callers give, checked, and as the native part takes it."""
+"""Columns: the arguments of callers, checked and converted for the native part."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ._arrow import is_same, type_name
 from ._exact import converted, is_list, is_value
 from ._libraries import _ALIGNMENT, Library
 
-#: The kinds of NumPy's element types that are taken: integers, floating-point numbers, times, and texts of a fixed size.
+#: The kinds of supported NumPy types: integers, floating-point numbers, times, and texts of a fixed size.
 _KINDS = "iufmMSU"
 
 
@@ -30,15 +30,15 @@ class Column:
 
     @property
     def raw(self) -> tuple[int, int, bool]:
-        """The column as the native part reads it, which holds this object meanwhile."""
+        """The column as the native part reads it. This object keeps the memory alive during the call."""
         return self.library.raw(self.array, self.length)
 
 
 def column(library: Library, x: Any, what: str, dtype: np.dtype | None = None) -> Column:
-    """Returns what a caller gave as a column, whatever its shape; fails unless it is of `dtype`.
+    """Returns an argument as a column, whatever its shape. Fails unless its elements are of `dtype`.
 
-    Lists and single values are converted to it. Copies what does not begin at a multiple of 16 bytes
-    on a GPU.
+    Lists and single values are converted to `dtype`. An array on a GPU is copied if it does not
+    begin at a multiple of 16 bytes.
     """
     if dtype is not None and type(x) is not np.ndarray and (is_value(x) or is_list(x)):
         x = converted(x, what, dtype)
@@ -58,7 +58,7 @@ def column(library: Library, x: Any, what: str, dtype: np.dtype | None = None) -
 
 
 def check_type(dtype: np.dtype, what: str) -> None:
-    """Fails unless elements of a type are taken."""
+    """Fails unless elements of this type are supported."""
     if dtype.kind not in _KINDS or dtype.itemsize not in (4, 8):
         raise TypeError(
             f"{what} has elements of type {dtype}, and those that are taken have 4 or 8 bytes: convert it, for example to {_better(dtype)}"
@@ -70,7 +70,7 @@ def check_type(dtype: np.dtype, what: str) -> None:
 
 
 def _better(dtype: np.dtype) -> str:
-    """Returns which type has all elements of one that is not taken."""
+    """Returns the name of a supported type that can represent all elements of an unsupported one."""
     if dtype.kind in "SU":
         return "S4, S8, U1 or U2, if no text is longer"
     if dtype.kind == "c":
@@ -99,7 +99,7 @@ class Output:
         return self.library.raw(self.array, self.length)
 
     def finished(self, shape: tuple[int, ...]) -> Any:
-        """Returns the array after it was written, in a shape."""
+        """Returns the array in the given shape, after the native part has written it."""
         return self.library.finished(self.array, self.dtype, shape)
 
 
@@ -107,7 +107,8 @@ class Output:
 class Flags:
     """New booleans that the native part writes, one for each query.
 
-    They are bits in words of 32 first, and then bytes, unless the library has bits itself.
+    They are first written as bits in 32-bit words, and then as bytes, unless the library itself
+    uses bits.
     """
 
     library: Library
@@ -122,7 +123,7 @@ class Flags:
 
     @classmethod
     def bits_only(cls, library: Library, length: int) -> Flags:
-        """Returns memory for flags that nobody asks for."""
+        """Returns memory for flags that were not requested."""
         return cls(library, None, Output.new(library, -(-length // 32), "i4"), length)
 
     @property
@@ -131,7 +132,7 @@ class Flags:
         return self.bytes, self.bits
 
     def finished(self, shape: tuple[int, ...], invert: bool = False) -> Any:
-        """Returns the booleans after they were written, in a shape."""
+        """Returns the booleans in the given shape, after the native part has written them."""
         if self.bytes is not None:
             found = self.bytes.finished(shape)
             return ~found if invert else found
@@ -153,7 +154,7 @@ class KeyType:
 
     @property
     def kind(self) -> str:
-        """The name of the type that has the order of the keys."""
+        """The name of the native type whose order is the order of the keys."""
         return "".join(_kind(dtype) for dtype in self.dtypes)
 
     def __str__(self) -> str:
@@ -165,14 +166,14 @@ class KeyType:
         return len(self.dtypes) == len(other.dtypes) and all(map(is_same, self.dtypes, other.dtypes))
 
     def check_order(self, what: str) -> None:
-        """Fails if the order of the keys is not that of integers."""
+        """Fails if the order of the keys differs from the order of integers."""
         if any(dtype.kind in "SU" for dtype in self.dtypes):
             raise TypeError(f"{what} has texts, whose order is not known here: take `sorted=False`")
 
     def decoded(self, library: Library, native: Any) -> Any:
-        """Returns keys that the native part gave: an array, or two of them.
+        """Returns keys from the native part as one array or two arrays.
 
-        Two columns are copied out of rows of two elements, and floating-point numbers out of
+        Two columns are copied from rows of two elements, and floating-point numbers are copied from
         integers.
         """
         if len(self.dtypes) == 1:
@@ -201,7 +202,7 @@ class Keys:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of what is asked for with these keys."""
+        """The shape of the answers for these keys."""
         return self.column.shape if len(self.type.dtypes) == 1 else (self.length,)
 
     @property
@@ -212,7 +213,8 @@ class Keys:
 def keys(library: Library, x: Any, what: str, wanted: KeyType | None = None) -> Keys:
     """Returns keys: an array, or a tuple of two arrays of 4-byte elements.
 
-    Copies two columns to rows of two elements, and floating-point numbers to integers.
+    Two columns are copied to rows of two elements, and floating-point numbers are copied to
+    integers.
     """
     columns = x if isinstance(x, tuple) else (x,)
     if len(columns) not in (1, 2):
@@ -244,17 +246,17 @@ def _kind(dtype: np.dtype) -> str:
 
 
 def _integers(dtype: np.dtype) -> np.dtype:
-    """Returns the type of the integers that keys of a type are in the native part."""
+    """Returns the type of the integers that represent keys of this type in the native part."""
     return np.dtype(f"i{dtype.itemsize}") if dtype.kind == "f" else dtype
 
 
 def _encoded(part: Column) -> Column:
-    """Returns a column as integers whose order is that of the elements, equal ones for equal elements."""
+    """Returns a column as integers that have the same order as the elements, and are equal for equal elements."""
     if part.dtype.kind != "f":
         return part
     library, integers = part.library, _integers(part.dtype)
     array = _flipped(library.view(library.without_signed_zeros(part.array), integers), integers)
-    # NumPy makes a number of an array of no dimension.
+    # NumPy operations on an array without dimensions return a scalar.
     array = library.array(array, "the keys") if part.shape == () else array
     return Column(library, array, integers, part.shape)
 
@@ -266,6 +268,6 @@ def _decoded(library: Library, array: Any, dtype: np.dtype, held: np.dtype | Non
 
 
 def _flipped(array: Any, dtype: np.dtype) -> Any:
-    """Flips the lower bits of negative integers, which orders floating-point numbers; and back again."""
+    """Flips the lower bits of negative integers, so that they order floating-point numbers. Is its own inverse."""
     bits = 8 * dtype.itemsize
     return array ^ ((array >> (bits - 1)) & ((1 << (bits - 1)) - 1))

@@ -1,4 +1,4 @@
-"""Devices: which one a call runs on if its arrays are on the host."""
+"""The choice of the device on which a call runs if its arrays are on the host."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ _default: int | None = None
 
 
 def number(device: Any) -> int:
-    """Returns the number of a device: -1 for the CPU, and a GPU's ordinal.
+    """Returns the id of a device: -1 for the CPU, or the ordinal of a GPU.
 
-    A device is "cpu", "cuda", "cuda:1", or an object that is written so, as torch's are.
+    `device` is "cpu", "cuda", "cuda:1", or an object whose text is such a name, like a device of
+    torch.
     """
     name = str(device)
     kind, _, ordinal = name.partition(":")
@@ -41,11 +42,10 @@ def default_number() -> int:
 
 
 def default_device() -> str:
-    """Returns the device that calls with arrays of the host run on.
+    """Returns the device on which calls with host arrays run.
 
-    It is the first GPU, or the CPU where no GPU can be used, unless `set_default_device` or the
-    environment variable `WARPNEST_DEVICE` says otherwise. Arrays on a GPU are worked on where they
-    are.
+    It is the first GPU, or the CPU if no GPU can be used. `set_default_device` and the environment
+    variable `WARPNEST_DEVICE` change it. Calls with arrays on a GPU always run on that GPU.
 
     >>> import warpnest as wn
     >>> wn.set_default_device("cpu")
@@ -56,7 +56,7 @@ def default_device() -> str:
 
 
 def set_default_device(device: Any) -> None:
-    """Sets the device that calls with arrays of the host run on: "cpu", "cuda" or "cuda:N"."""
+    """Sets the device on which calls with host arrays run: "cpu", "cuda" or "cuda:N"."""
     global _default
     wanted = number(device)
     _native.device_name(wanted)
@@ -64,13 +64,13 @@ def set_default_device(device: Any) -> None:
 
 
 def release_memory() -> None:
-    """Gives back the scratch memory that calls keep for the next ones.
+    """Releases the scratch memory that is kept for later calls.
 
-    On each stream that is at most a sixteenth of a GPU's memory, and 256 MiB on the CPU.
+    Each stream keeps at most a sixteenth of a GPU's memory, or 256 MiB on the CPU.
     """
     _native.release_memory()
 
 
 def gpu_error() -> str | None:
-    """Returns why no GPU can be used, or None if one can."""
+    """Returns the reason why no GPU can be used, or None if a GPU can be used."""
     return _native.gpu_error()

@@ -1,7 +1,6 @@
-"""Lists, single values and columns of pandas as arrays of NumPy whose elements are the same.
+"""The conversion of lists, single values and pandas columns to NumPy arrays with the same elements.
 
-Nothing is converted if an element would be another one afterwards. It is refused instead, by an
-error that says what to do.
+If a conversion would change an element, it is refused with an error that says what to do.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import numpy as np
 
 from ._arrow import DATES, arrow_type, has_zone, is_number, package_of, to_numpy, type_name
 
-#: The kinds of single values, the more special ones first: a bool is an int of Python, too.
+#: The kinds of single values. Special kinds come first, because a bool is also an int in Python.
 _KINDS: dict[str, tuple[type, ...]] = {
     "boolean": (bool, np.bool_),
     "duration": (timedelta, np.timedelta64),
@@ -27,9 +26,9 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "text": (str,),
     "bytes": (bytes,),
 }
-#: The kinds of classes that were met so far.
+#: A cache of the kinds of classes.
 _KIND_OF: dict[type, str | None] = {}
-#: The kinds of values that are elements of types of NumPy, by the kinds of these.
+#: The kinds of values that can be elements of a NumPy type, by the kind of the type.
 _TAKEN: dict[str, tuple[str, ...]] = {
     "i": ("integer",),
     "u": ("integer",),
@@ -40,26 +39,26 @@ _TAKEN: dict[str, tuple[str, ...]] = {
     "S": ("bytes",),
     "b": ("boolean",),
 }
-#: What an object has that is an array, and no list.
+#: The attributes of objects that are arrays and not lists.
 _PROTOCOLS = ("__array__", "__array_interface__", "__dlpack__", "__arrow_c_array__", "__arrow_c_stream__")
-#: Dates as texts. NumPy takes those without hyphens for years, and words such as "today", too.
+#: A date as text. NumPy would take a date without hyphens as a year, and would accept words such as "today".
 _DATE = re.compile(r"-?\d{4}(-|$)|NaT$")
-#: A sign or a Z behind the date.
+#: A sign or a Z after the date, which begins a time zone.
 _ZONE = re.compile(r"[T ].*[Zz+-]")
 
 
 def is_list(x: Any) -> bool:
-    """Returns whether a value is a sequence of Python, of which NumPy would make an array."""
+    """Returns whether a value is a Python sequence that NumPy would convert to an array."""
     if isinstance(x, (list, range)):
         return True
     if hasattr(x, "shape") or is_value(x) or isinstance(x, tuple) or not hasattr(x, "__getitem__"):
         return False
-    # What has keys is a dict, a map or the like.
+    # An object with keys is a dict, a map or the like.
     return hasattr(x, "__len__") and not hasattr(x, "keys") and not _is_array(x)
 
 
 def array_of(x: Any, what: str) -> np.ndarray:
-    """Returns what is no array of NumPy and no column of Arrow as an array of NumPy."""
+    """Returns a value as a NumPy array. The value must be neither a NumPy array nor an Arrow column."""
     if is_list(x) or is_value(x):
         return converted(x, what)
     if isinstance(x, np.ma.MaskedArray):
@@ -73,13 +72,13 @@ def array_of(x: Any, what: str) -> np.ndarray:
 
 
 def check_no_mask(x: Any, what: str) -> None:
-    """Fails for a tensor of torch that has a mask, which is one of its kinds of tensors."""
+    """Fails for a torch tensor that has a mask."""
     if type(x).__name__ == "MaskedTensor":
         raise TypeError(f"{what} is a tensor with a mask: pass its elements that are there")
 
 
 def converted(x: Any, what: str, dtype: np.dtype | None = None) -> np.ndarray:
-    """Returns a list or one value as an array, of the given type or of one that has all the elements."""
+    """Returns a list or one value as an array of the given type, or of a type that has all the elements."""
     is_one = not is_list(x)
     values = [x] if is_one else x if isinstance(x, (list, range)) else list(x)
     if not values and dtype is not None:
@@ -96,7 +95,7 @@ def converted(x: Any, what: str, dtype: np.dtype | None = None) -> np.ndarray:
 
 
 def one_value(x: Any, what: str, dtype: np.dtype) -> np.ndarray:
-    """Returns one value, which may be a number of a library, as an array of one element."""
+    """Returns one value, which may be a scalar of a library, as an array with one element."""
     if getattr(x, "ndim", 0) or is_list(x) or isinstance(x, tuple):
         raise TypeError(f"{what} is an array, and one value is wanted")
     x = _without_dimension(x)
@@ -104,49 +103,51 @@ def one_value(x: Any, what: str, dtype: np.dtype) -> np.ndarray:
 
 
 def equal_value(x: Any, dtype: np.dtype) -> Any:
-    """Returns a number as one of a type's kind if both are equal, as 1.0 and 1 are for a dict; else itself."""
+    """Returns a number as the kind of a type if both are equal, such as 1.0 and 1. Else returns it unchanged."""
     if not isinstance(x, (Number, np.bool_)) or _kind(type(x)) == "duration" or not is_number(dtype):
         return x
-    # NumPy compares its integers with floating-point numbers as the latter, Python exactly.
+    # NumPy would compare integers with floating-point numbers after a rounding conversion. Python
+    # compares exactly.
     x = x.item() if isinstance(x, np.generic) else x
     try:
         number: Any = int(x) if dtype.kind in "iu" else float(x)
     except (OverflowError, TypeError, ValueError):
-        # NaN, infinities and complex numbers.
+        # NaN, infinities and complex numbers cannot be converted.
         return x
     return number if number == x else x
 
 
 @dataclass(frozen=True)
 class _Part:
-    """The elements of a list that are of one kind, as an array that has them unchanged."""
+    """The elements of one kind in a list, as an array with unchanged elements."""
 
-    #: Their indices in the list.
+    #: The indices of the elements in the list.
     at: Any
     kind: str
     array: np.ndarray
     #: The class of the elements.
     of: type
-    #: Whether times have a time zone; None for those that count from 1970 in UTC, as NumPy's do.
+    #: Whether times have a time zone. None for times that count from 1970 in UTC, like NumPy's times.
     has_zone: bool | None = None
 
 
 def _kind(of: type) -> str | None:
-    """Returns the kind of single values of a class, or None if none is taken."""
+    """Returns the kind of values of a class, or None if such values are not supported."""
     if of not in _KIND_OF:
         _KIND_OF[of] = next((kind for kind, classes in _KINDS.items() if issubclass(of, classes)), None)
     return _KIND_OF[of]
 
 
 def is_value(x: Any) -> bool:
-    """Returns whether a value is one number, time or text, and no array of them."""
+    """Returns whether a value is one number, time or text, and not an array."""
     return _kind(type(x)) is not None
 
 
 def _parts(values: list[Any] | range, what: str) -> list[_Part]:
-    """Returns the elements of a list, those of one class together."""
+    """Returns the elements of a list, grouped by their class."""
     if isinstance(values, range):
-        # NumPy wraps where a range leaves the integers of 64 bits, or raises an OverflowError.
+        # For a range that leaves the 64-bit integers, NumPy wraps around or raises an
+        # OverflowError.
         if not values:
             values = range(0)
         if all(abs(end) < 2**62 for end in (values.start, values.stop, values.step)):
@@ -188,7 +189,7 @@ def _parts_of_class(of: type, at: Any, values: list[Any], what: str) -> list[_Pa
 
 
 def _large_integers(of: type, at: Any, values: list[int], what: str) -> list[_Part]:
-    """Returns integers above those of `int64` apart from the others, which may be negative."""
+    """Returns integers too large for `int64` separately from the others, which may be negative."""
     if min(values) < -(2**63) or max(values) >= 2**64:
         raise OverflowError(f"{what} cannot be converted to int64 or uint64: there are integers beyond them")
     objects = np.array(values, object)
@@ -199,7 +200,7 @@ def _large_integers(of: type, at: Any, values: list[int], what: str) -> list[_Pa
 
 
 def _times(kind: str, of: type, at: Any, values: list[Any], what: str) -> list[_Part]:
-    """Returns times or durations of one class, those of one unit together."""
+    """Returns times or durations of one class, grouped by their unit."""
     groups: dict[tuple[np.dtype, bool | None], tuple[list[int], list[Any]]] = {}
     for index, value in zip(_indices(at, len(values)).tolist(), values):
         time = _numpy_time(value, what)
@@ -223,9 +224,9 @@ def _indices(at: Any, count: int) -> np.ndarray:
 
 
 def _numpy_time(value: Any, what: str) -> Any:
-    """Returns a time or a duration as one of NumPy, in UTC if it has a time zone."""
+    """Returns a time or a duration as a NumPy value. A time with a time zone is converted to UTC."""
     for name in ("to_datetime64", "to_timedelta64"):
-        # Those of pandas have nanoseconds, which they lose as objects of Python.
+        # Times of pandas have nanoseconds, which Python's classes would lose.
         if hasattr(value, name):
             return getattr(value, name)()
     if isinstance(value, np.generic):
@@ -241,7 +242,7 @@ def _numpy_time(value: Any, what: str) -> Any:
 
 
 def _common(parts: list[_Part], what: str) -> np.dtype:
-    """Returns the type of NumPy that has all elements of a list; fails if their kinds are different."""
+    """Returns the NumPy type that has all elements of a list. Fails if the kinds of the elements differ."""
     dtypes = {part.array.dtype for part in parts}
     kinds = {part.kind for part in parts}
     are_objects = kinds & {"time", "duration"} and any(not issubclass(part.of, np.generic) for part in parts)
@@ -270,7 +271,7 @@ def _common(parts: list[_Part], what: str) -> np.dtype:
 
 
 def _cast(part: _Part, dtype: np.dtype, what: str) -> np.ndarray:
-    """Returns elements of one kind as elements of a type, each of which must be the same."""
+    """Returns elements of one kind, converted to a type. Fails if an element would change."""
     array, taken = part.array, ("integer", "time", "text") if arrow_type(dtype) == DATES else _TAKEN.get(dtype.kind, ())
     if array.dtype == dtype and part.kind in taken and part.kind not in ("time", "duration"):
         return array
@@ -324,7 +325,7 @@ def _time_cast(part: _Part, dtype: np.dtype, what: str) -> np.ndarray:
 
 
 def _in_unit(array: np.ndarray, dtype: np.dtype, what: str) -> np.ndarray:
-    """Returns times or durations in another unit, if they are whole numbers of it."""
+    """Returns times or durations in another unit. Fails unless they are whole multiples of the unit."""
     wanted = type_name(dtype)
     if np.datetime_data(array.dtype)[0] == "generic" and not np.isnat(array).all():
         raise TypeError(f"{what} has no unit, and {wanted} is wanted: name the unit")
@@ -350,14 +351,14 @@ def _parsed(text: str, what: str, wanted: str) -> np.datetime64:
 
 
 def _without_dimension(x: Any) -> Any:
-    """Returns the element of an array without dimensions, and other values as they are."""
+    """Returns the element of an array without dimensions, and other values unchanged."""
     if getattr(x, "shape", None) != () or isinstance(x, (np.generic, np.ma.core.MaskedConstant)):
         return x
     return x[()] if isinstance(x, np.ndarray) else x.item()
 
 
 def _not_taken(value: Any, what: str) -> Exception:
-    """Returns the error for an element of a class that is not taken."""
+    """Returns the error for an element of an unsupported class."""
     name = type(value).__name__
     if value is None or name in ("NAType", "MaskedConstant"):
         return TypeError(f"{what} has a missing value, {value!r}: fill or drop it first")
@@ -369,18 +370,19 @@ def _not_taken(value: Any, what: str) -> Exception:
 
 
 def _of_pandas(x: Any, what: str) -> np.ndarray:
-    """Returns a column of pandas as an array."""
+    """Returns a pandas column as a NumPy array."""
     if x.ndim != 1:
         raise TypeError(f"{what} is a {type(x).__name__}: pass its columns one by one, two of them as a tuple")
     if isinstance(x.dtype, np.dtype):
         return np.asarray(x)
     if type(x.dtype).__name__ == "ArrowDtype":
-        # Only a `Series` gives what it has to Arrow.
+        # Only a `Series` can be exported to Arrow.
         return to_numpy(sys.modules["pandas"].Series(x), what)
     if getattr(x.dtype, "tz", None) is not None:
         raise TypeError(f"{what} has times with a time zone: pass `tz_convert(None)` of it, which is in UTC")
     _check_missing(int(x.isna().sum()), what, "`fillna` or `dropna`")
-    # Columns with a mask say which type of NumPy they have, and would give objects in old versions.
+    # A column with a mask names its NumPy type. Without that type, old versions would return
+    # objects.
     return np.asarray(x, getattr(x.dtype, "numpy_dtype", None))
 
 
@@ -391,7 +393,7 @@ def _check_missing(count: int, what: str, how: str) -> None:
 
 
 def _is_array(x: Any) -> bool:
-    """Returns whether NumPy has an array of a value's own memory, and does not look into it."""
+    """Returns whether NumPy can make an array that shares a value's memory. Does not read the elements."""
     if any(hasattr(x, name) for name in _PROTOCOLS):
         return True
     try:

@@ -1,4 +1,4 @@
-"""Functions of whole columns."""
+"""The functions on whole columns."""
 
 from __future__ import annotations
 
@@ -25,18 +25,19 @@ def unique(
     sorted: bool = False,
     device: Any = None,
 ) -> Any:
-    """Returns the different keys of a column, unsorted, and what else is asked for.
+    """Returns the distinct keys of a column, unsorted, and the other requested outputs.
 
-    `x` is an array of any type of 4 or 8 bytes, or a tuple of two arrays of 4 bytes, for the
-    different pairs. Behind the keys come, as far as they are asked for:
+    `x` is an array of any type of 4 or 8 bytes, or a tuple of two arrays of 4 bytes, for distinct
+    pairs. The requested outputs follow the keys in this order:
 
     * the index: the first row of each key,
-    * the inverse: for each row of `x`, in its shape, the place of its key among the keys,
-    * the counts: the number of rows of each key.
+    * the inverse: for each row of `x`, in its shape, the index of its key among the keys,
+    * the counts: the count of rows of each key.
 
-    Index, inverse and counts are 32-bit integers, unsigned from 2^31 rows on. All zeros are one key,
-    and all NaNs are one. Keys are in no particular order, unless `sorted` is set, which costs a sort
-    of the keys. Then NaN is last, as in NumPy, and NaT is first, which NumPy has last.
+    Index, inverse and counts are 32-bit integers, which are unsigned if `x` has 2^31 or more rows.
+    All zeros are one key, and all NaNs are one key. Keys are in no particular order, unless
+    `sorted` is set, which adds a sort of the keys. Then NaN is last, as in NumPy. NaT is first,
+    unlike in NumPy, where it is last.
 
     >>> import numpy as np, warpnest as wn
     >>> wn.unique(np.array([30, 10, 30, 20]), return_counts=True, sorted=True)
@@ -59,10 +60,10 @@ def unique(
 
 
 def isin(x: Any, among: Any, *, invert: bool = False, device: Any = None) -> Any:
-    """Returns whether each key of `x` is among those of another column: booleans in the shape of `x`.
+    """Returns whether another column contains each key of `x`, as booleans in the shape of `x`.
 
-    Both are arrays of one type of 4 or 8 bytes, or tuples of two arrays of 4 bytes. NaNs are equal
-    here. To ask the same column again, keep a `Set` of it.
+    Both columns are arrays of one type of 4 or 8 bytes, or tuples of two arrays of 4 bytes. NaNs
+    are equal to each other. To test against the same column several times, build a `Set` of it.
 
     >>> import numpy as np, warpnest as wn
     >>> wn.isin(np.array([5, 6, 3]), np.array([3, 5, 3]))
@@ -76,11 +77,11 @@ def isin(x: Any, among: Any, *, invert: bool = False, device: Any = None) -> Any
 
 
 def factorize(x: Any, *, device: Any = None) -> tuple[Any, Any]:
-    """Returns the code of each row's key, and the keys in the order in which they appear.
+    """Returns the code of each row's key, and the keys in the order of their first rows.
 
-    `keys[codes]` is `x` again. Codes are 32-bit integers, as `pandas.factorize` counts them, but a
-    NaN is a key like others. Where the order does not matter, `unique(x, return_inverse=True)` is
-    faster. To keep the codes for later rows, see the recipe of dense ids in docs/python.md.
+    `keys[codes]` equals `x`. Codes are 32-bit integers, counted as by `pandas.factorize`, except
+    that a NaN is a key like others. If the order does not matter, `unique(x, return_inverse=True)`
+    is faster. To keep the codes for later rows, see the recipe of dense ids in docs/python.md.
 
     >>> import numpy as np, warpnest as wn
     >>> wn.factorize(np.array([20, 10, 20, 30]))
@@ -92,9 +93,9 @@ def factorize(x: Any, *, device: Any = None) -> tuple[Any, Any]:
 
 
 def value_counts(x: Any, *, device: Any = None) -> tuple[Any, Any]:
-    """Returns the different keys and how many rows each has, those with most rows first.
+    """Returns the distinct keys and the count of each key's rows, with the largest count first.
 
-    Of keys with as many rows the smaller one is first. Texts are compared from their last byte on.
+    Keys with equal counts are in ascending order. Texts are compared starting at their last byte.
 
     >>> import numpy as np, warpnest as wn
     >>> wn.value_counts(np.array([7, 5, 7, 9]))
@@ -106,29 +107,29 @@ def value_counts(x: Any, *, device: Any = None) -> tuple[Any, Any]:
 
 
 class Groups(NamedTuple):
-    """The groups of `group_by`."""
+    """The result of `group_by`."""
 
-    #: The different keys: an array, or two.
+    #: The distinct keys, as one array or two arrays.
     keys: Any
-    #: The aggregates by their names, in the order of the keys.
+    #: The aggregates by name, in the order of the keys.
     columns: dict[str, Any]
 
 
 def group_by(
     keys: Any, aggregates: dict[str, Any], *, order: str = "any", skipna: bool = True, device: Any = None
 ) -> Groups:
-    """Groups rows by their keys, and returns the different keys and aggregates of each group.
+    """Groups rows by their keys, and returns the distinct keys and the aggregates of each group.
 
-    `keys` is an array, or a tuple of two. `aggregates` has a name for each result, with `"count"`
-    or a pair of a column and one of "sum", "min", "max", "mean", "first", "last". Columns are of
-    32-bit or 64-bit integers or floating-point numbers. Sums of integers have 64 bits, sums of
-    floating-point numbers and means are `float64`, counts are 32-bit integers.
+    `keys` is an array, or a tuple of two arrays. `aggregates` maps the name of each result to
+    `"count"`, or to a pair of a column and one of "sum", "min", "max", "mean", "first", "last".
+    Columns have 32-bit or 64-bit integers or floating-point numbers. Sums of integers have 64 bits.
+    Sums of floating-point numbers and means are `float64`, and counts are 32-bit integers.
 
-    Sums of integers wrap at 64 bits. Means of integers are rounded once, from the exact mean. A NaN is
-    neither the least nor the greatest value of a group with a number; with `skipna=False` it is both.
-    Sums and means with a NaN are NaN.
+    Sums of integers wrap around at 64 bits. Means of integers are rounded once, from the exact
+    mean. By default, the minimum and maximum ignore NaNs if a group has a number; with
+    `skipna=False` a NaN makes both NaN. Sums and means with a NaN are NaN.
 
-    `order` is "any", "first" for the order of the groups' first rows, or "sorted".
+    `order` is "any", "first" (the order of the groups' first rows) or "sorted".
 
     >>> import numpy as np, warpnest as wn
     >>> zone, fare = np.array([7, 3, 7, 7]), np.array([2.5, 4.0, 1.0, 1.5])
@@ -183,9 +184,9 @@ def group_by(
 
 
 class Joined(tuple[Any, Any]):
-    """The rows of two columns that `join` pairs: a tuple of an array of left rows and one of right rows.
+    """The result of `join`: a tuple of an array of left rows and an array of right rows.
 
-    Beside them are the masks `has_left` and `has_right`.
+    The masks `has_left` and `has_right` say which pairs have a left row and a right row.
     """
 
     _library: Library
@@ -208,25 +209,25 @@ class Joined(tuple[Any, Any]):
 
     @property
     def has_left(self) -> Any:
-        """Whether each pair has a left row: booleans, false where `left` is null or -1."""
+        """Whether each pair has a left row, as booleans. It is false where `left` is null or -1."""
         return self._library.is_row(self[0])
 
     @property
     def has_right(self) -> Any:
-        """Whether each pair has a right row: booleans, false where `right` is null or -1."""
+        """Whether each pair has a right row, as booleans. It is false where `right` is null or -1."""
         return self._library.is_row(self[1])
 
 
 def join(left: Any, right: Any, how: str = "inner", *, device: Any = None) -> Any:
-    """Returns the rows of two key columns whose keys are equal: an array of left rows and one of right rows.
+    """Returns the rows of two key columns whose keys are equal, as an array of left rows and an array of right rows.
 
     `how` is "inner", "left", "right", "outer", "semi" or "anti", as in SQL. Semi and anti joins
-    return left rows alone. Pairs are in no particular order. Rows are 32-bit integers; both sides
-    have fewer than 2^31.
+    return only left rows. Pairs are in no particular order. Rows are 32-bit integers, so both sides
+    must have fewer than 2^31 rows.
 
-    Where a row meets none, the other side's row is null in columns of Arrow, such as those of
-    polars. Elsewhere it is -1, by which NumPy and torch would take the last row: the masks
-    `has_left` and `has_right` of the result say which pairs have a row of that side.
+    If a row has no match, the row of the other side is null in Arrow columns, such as columns of
+    polars. In other libraries it is -1, which NumPy and torch would use as the index of the last
+    row. The masks `has_left` and `has_right` of the result say which pairs have a row of that side.
 
     >>> import numpy as np, warpnest as wn
     >>> left, right = np.array([10, 20, 30]), np.array([30, 10, 10])
@@ -256,7 +257,7 @@ def join(left: Any, right: Any, how: str = "inner", *, device: Any = None) -> An
 
 
 def _check_one_dimension(shape: tuple[int, ...], what: str) -> None:
-    """Fails for an array of several dimensions, whose elements are no rows."""
+    """Fails for an array of several dimensions, because its elements are not rows."""
     if len(shape) > 1:
         raise ValueError(
             f"{what} has {len(shape)} dimensions, and rows have one: pass two columns as a tuple of arrays, or flatten it"
@@ -268,14 +269,15 @@ def _one_column(x: Any) -> tuple[Library, Keys]:
     return library, keys(library, x, "x")
 
 
-# `group_by` has a parameter of the name `keys`.
+# `group_by` has a parameter named `keys`, which hides the function.
 _keys = keys
 
 
 def _two(library: Library, one: Any, other: Any, names: tuple[str, str]) -> tuple[Keys, Keys]:
-    """Returns two columns of keys, which must be of one type.
+    """Returns two columns of keys, which must have the same type.
 
-    A list is converted to the type of the other one, and two lists to a type that has all elements.
+    A list is converted to the type of the other column, and two lists to a type that has all their
+    elements.
     """
     if is_list(one) and is_list(other):
         both = KeyType((converted([*one, *other], " and ".join(names)).dtype,))
@@ -288,7 +290,7 @@ def _two(library: Library, one: Any, other: Any, names: tuple[str, str]) -> tupl
 
 
 def _numbers(library: Library, native: Any, rows: int, shape: tuple[int, ...] | None = None) -> Any:
-    """Returns counts or numbers of rows: signed, as torch wants them, if all of them can be."""
+    """Returns counts or indices of rows. They are signed if all of them fit, because torch prefers that."""
     return library.result(native, _INT32 if rows < 1 << 31 else np.dtype("u4"), shape)
 
 

@@ -1,7 +1,7 @@
-"""The libraries that arrays come from and results go to.
+"""The array libraries of arguments and results.
 
-A result is an array of the library that the call was given. Nothing here copies an array, unless a
-comment says so.
+A result is an array of the same library as the arguments. Nothing in this file copies an array,
+unless a comment says so.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from ._arrow import arrow_type, from_native, is_arrow, package_of, to_numpy
 from ._exact import array_of, check_no_mask
 from ._library import Library
 
-#: The names of element types that torch has, too.
+#: The names of the element types that torch supports, too.
 _SHARED_TYPES = ("int32", "int64", "uint32", "uint64", "float32", "float64", "bool")
-#: What the address of an array on a GPU must be a multiple of, in bytes.
+#: The alignment in bytes of an array on a GPU.
 _ALIGNMENT = 16
 
 
@@ -31,7 +31,7 @@ class NumPy(Library):
         else:
             array = to_numpy(x, what) if is_arrow(x) else array_of(x, what)
         if not array.flags.aligned:
-            # As in a file behind a header of any length.
+            # An array in a file can be misaligned if the header has an odd length.
             array = array.copy()
         if array.dtype.hasobject:
             raise TypeError(
@@ -71,10 +71,10 @@ class NumPy(Library):
 
 
 class Arrow(NumPy):
-    """A library of columns of Arrow, such as polars and pyarrow.
+    """A library of Arrow columns, such as polars or pyarrow.
 
-    Here they are NumPy's arrays of the same memory. Results are in native memory, which the library
-    takes without a copy.
+    Here its columns are NumPy arrays of the same memory. Results are in native memory, which the
+    library takes without a copy.
     """
 
     has_bits = True
@@ -103,7 +103,7 @@ class Arrow(NumPy):
         return from_native(_native.Flags(words, length), self.name)
 
     def given(self, array, dtype):
-        # A copy: what NumPy computed is in NumPy's memory.
+        # This copies the elements, because NumPy has computed them in its own memory.
         native = self.empty(len(array), dtype)
         np.asarray(native.typed(dtype.str))[:] = array
         return self.finished(native, dtype, array.shape)
@@ -117,7 +117,7 @@ class Arrow(NumPy):
 
     def is_row(self, rows):
         for name in ("is_not_null", "is_valid"):
-            # As polars and pyarrow name it.
+            # The method has different names in polars and pyarrow.
             if hasattr(rows, name):
                 return getattr(rows, name)()
         return np.asarray(rows) >= 0
@@ -239,7 +239,7 @@ class CuPy(Library):
 
 
 class DLPack(Library):
-    """JAX on a GPU, whose arrays come and go by DLPack."""
+    """JAX on a GPU, whose arrays are exchanged by DLPack."""
 
     must_wait = True
     gpu: int
@@ -293,7 +293,7 @@ NUMPY = NumPy()
 
 
 def is_array(x: Any) -> bool:
-    """Returns whether a value is an array, a list or a column, and not one number."""
+    """Returns whether a value is an array, a list or a column, and not a single value."""
     return (
         bool(getattr(x, "shape", ()))
         or isinstance(x, (list, range))
@@ -303,7 +303,7 @@ def is_array(x: Any) -> bool:
 
 
 def library_of(x: Any) -> Library:
-    """Returns the library of a value; NumPy's for what is on the host and has no other."""
+    """Returns the library of a value. It is NumPy for host values of no other library."""
     if isinstance(x, np.ndarray):
         return NUMPY
     torch = sys.modules.get("torch")
@@ -327,9 +327,9 @@ def library_of(x: Any) -> Library:
 
 
 def common_library(values: dict[str, Any]) -> Library:
-    """Returns the library of the values of a call, by their names: all of them must be on one device.
+    """Returns the library of the values of a call, given by name. All values must be on one device.
 
-    Lists and numbers go where the arrays are.
+    Lists and numbers are moved to the device of the arrays.
     """
     found: Library | None = None
     first = ""

@@ -1,4 +1,4 @@
-"""What a library of arrays does for a call, whichever one it is."""
+"""The interface of a library of arrays to calls."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from . import _devices, _native
 
 
 class Library:
-    """A library of arrays; an object stands for it and the device of the arrays."""
+    """A library of arrays, together with the device of the arrays."""
 
     name: str
     #: The ordinal of the GPU, or None if the arrays are on the host.
     gpu: int | None = None
-    #: Whether a call must wait until its work is done, since the library does not tell its stream.
+    #: Whether a call must wait for its work, because the library does not reveal its stream.
     must_wait = False
-    #: Whether booleans are bits, and not bytes.
+    #: Whether booleans are bits instead of bytes.
     has_bits = False
 
     def array(self, x: Any, what: str) -> Any:
-        """Returns what a caller gave as an array of this library."""
+        """Returns an argument as an array of this library."""
         raise NotImplementedError
 
     def dtype(self, array: Any, what: str) -> np.dtype:
-        """Returns the type of the elements as one of NumPy."""
+        """Returns the type of the elements as a NumPy type."""
         raise NotImplementedError
 
     def address(self, array: Any) -> int:
@@ -38,31 +38,31 @@ class Library:
         raise NotImplementedError
 
     def empty(self, length: int, dtype: np.dtype) -> Any:
-        """Returns a new array to be written by the native part."""
+        """Returns a new array for the native part to write."""
         raise NotImplementedError
 
     def view(self, array: Any, dtype: np.dtype) -> Any:
-        """Returns the same memory as elements of another type of as many bytes."""
+        """Returns the same memory as elements of another type of the same size."""
         raise NotImplementedError
 
     def stack(self, first: Any, second: Any) -> Any:
-        """Copies two columns to rows of two elements."""
+        """Copies two columns to an array of rows with two elements."""
         raise NotImplementedError
 
     def without_signed_zeros(self, array: Any) -> Any:
-        """Returns a copy in which all zeros have one sign and all NaNs the same bits."""
+        """Returns a copy in which all zeros have the same sign and all NaNs have the same bits."""
         raise NotImplementedError
 
     def finished(self, array: Any, dtype: np.dtype, shape: tuple[int, ...]) -> Any:
-        """Returns an array that `empty` made, after it was written, in its shape."""
+        """Returns an array from `empty` in its shape, after it was written."""
         return array.reshape(shape)
 
     def of_bits(self, words: Any, length: int) -> Any:
-        """Returns booleans, if the library has bits, of words that the native part wrote."""
+        """Returns booleans from words that the native part wrote, if the library uses bits."""
         raise NotImplementedError
 
     def given(self, array: Any, dtype: np.dtype) -> Any:
-        """Returns an array of this library with elements of a type as the caller gets it."""
+        """Returns an array of this library in the form that the caller gets."""
         return array
 
     def stream(self) -> int | None:
@@ -70,17 +70,17 @@ class Library:
         return None
 
     def of_gpu(self, native: _native.Array) -> Any:
-        """Returns a result in a GPU's memory as an array of this library."""
+        """Returns a result in GPU memory as an array of this library."""
         raise NotImplementedError
 
     def of_numpy(self, array: np.ndarray) -> Any:
-        """Returns a result in the host's memory as an array of this library."""
+        """Returns a result in host memory as an array of this library."""
         raise NotImplementedError
 
-    # What follows is the same for all of them.
+    # The following methods are the same for all libraries.
 
     def target(self, device: Any = None) -> tuple[int, int | None, bool]:
-        """Returns the device and the stream of a call with arrays of this library, and whether it waits."""
+        """Returns the device and the stream of a call with arrays of this library, and whether the call waits."""
         if self.gpu is None:
             return (_devices.default_number() if device is None else _devices.number(device), None, False)
         if device is not None and _devices.number(device) != self.gpu:
@@ -91,20 +91,20 @@ class Library:
         return (self.gpu, self.stream(), self.must_wait)
 
     def raw(self, array: Any, count: int) -> tuple[int, int, bool]:
-        """Returns an array with so many elements as the native part takes it."""
+        """Returns an array with `count` elements in the form that the native part takes."""
         return (self.address(array), count, self.gpu is None)
 
     def result(self, native: _native.Array, dtype: np.dtype, shape: tuple[int, ...] | None = None) -> Any:
-        """Returns a result of the native part as the caller gets it."""
+        """Returns a result of the native part in the form that the caller gets."""
         array = self.loaded(native, dtype)
         return array if shape is None else array.reshape(shape)
 
     def rows(self, native: _native.Array) -> Any:
-        """Returns rows of a join, of which those that are not there are nulls, or -1 where there are no nulls."""
+        """Returns rows of a join. Missing rows are nulls, or -1 in libraries without nulls."""
         return self.result(native, np.dtype("i4"))
 
     def is_row(self, rows: Any) -> Any:
-        """Returns which rows of a join are there."""
+        """Returns which rows of a join are not missing."""
         return rows >= 0
 
     def loaded(self, native: _native.Array, dtype: np.dtype, columns: int | None = None) -> Any:

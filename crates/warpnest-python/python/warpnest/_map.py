@@ -1,4 +1,4 @@
-"""Maps from keys to values."""
+"""The hash map from keys to values."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from ._views import MISSING, Items
 class Map(Table):
     """A hash map from keys to values, on a GPU or on all cores of the CPU.
 
-    `keys` is an array of any type of 4 or 8 bytes, or a tuple of two arrays of 4 bytes; `values` is
-    as long, of any such type. If a key is repeated, its last value counts. The map is on the device
-    of the arrays; if they are on the host, on `device`, or the default one.
+    `keys` is an array of any type of 4 or 8 bytes, or a tuple of two arrays of 4 bytes. `values`
+    has the same length, and any such type. If a key is repeated, its last value counts. The map is
+    on the device of the arrays. For host arrays, it is on `device` or the default device.
 
     >>> import numpy as np
     >>> import warpnest as wn
@@ -34,15 +34,15 @@ class Map(Table):
     >>> m[20], 21 in m, len(m)
     (2.5, False, 3)
 
-    With torch tensors it is the same, and answers are tensors; on a GPU no lookup waits but `m[q]`,
-    which must know whether all keys are there.
+    torch tensors work in the same way, and the results are tensors. On a GPU no lookup waits,
+    except `m[q]`, which must know whether all keys were found.
 
-    A look at one key takes as long as a look at thousands: ask for many at a time. Lookups of
-    several threads may run at once; a change waits for them. Arrays must not be written while a
-    call works on them.
+    Looking up one key takes as long as looking up thousands, so look up many keys at a time.
+    Several threads may do lookups at the same time, and a change waits for them. Arrays must not be
+    written during a call that uses them.
 
-    `assume_unique` promises that no key is repeated, which makes the build faster. If it is broken,
-    any of the key's values is found, and `len` counts too many.
+    `assume_unique` promises that no key is repeated, which makes the build faster. If a key is
+    repeated nevertheless, a lookup finds any of its values, and `len` counts the key several times.
     """
 
     def __init__(self, keys: Any, values: Any, *, assume_unique: bool = False, device: Any = None):
@@ -55,7 +55,7 @@ class Map(Table):
 
     @classmethod
     def empty(cls, key_dtype: Any, value_dtype: Any, *, capacity: int = 0, device: Any = None) -> Map:
-        """Returns a map without keys, with capacity for so many; it grows beyond that by itself.
+        """Returns an empty map with capacity for `capacity` keys. It grows automatically beyond that.
 
         >>> import numpy as np, warpnest as wn
         >>> m = wn.Map.empty(np.int64, np.float32)
@@ -70,7 +70,7 @@ class Map(Table):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], key_dtype: Any, value_dtype: Any, *, device: Any = None) -> Map:
-        """Loads a map that `save` wrote, on whichever device; the types are those that it had."""
+        """Loads a map that `save` wrote, on any device. The types must equal the saved map's types."""
         map, target, sizes = cls._of_types(key_dtype, value_dtype, device)
         map._native = _native.load_map(target, os.fspath(path), sizes)
         return map
@@ -88,13 +88,14 @@ class Map(Table):
 
     @property
     def value_dtype(self) -> np.dtype:
-        """The type of the values, as one of NumPy."""
+        """The type of the values, as a NumPy type."""
         return self._values
 
     def __getitem__(self, q: Any) -> Any:
-        """Returns the values of keys, all of which must be there; of one key, its value.
+        """Returns the values of keys, or the value of one key. All keys must be in the map.
 
-        Raises `KeyError` if one is not. On a GPU this waits for the lookup; `get` and `find` do not.
+        Raises `KeyError` if a key is missing. On a GPU this waits for the lookup; `get` and `find`
+        do not.
         """
         library, queries, is_one = self._queries(q)
         values, count = self._get(library, queries, count=True)
@@ -103,10 +104,11 @@ class Map(Table):
         return element(values, self._values) if is_one else values
 
     def get(self, q: Any, default: Any = None) -> Any:
-        """Returns the values of keys, and `default` for those that are not there.
+        """Returns the values of keys, and `default` for keys that are not in the map.
 
-        For one key the default is None, as that of a dict; for an array it must be given, and is a
-        number of the values' type. On a GPU nothing is waited for.
+        For one key, the default is None, as in a dict. For an array, `default` is required, and
+        must be a number of the values' type. With an array on a GPU, this does not wait for the
+        lookup.
         """
         if not is_many(q):
             query = self._one(q)
@@ -120,7 +122,7 @@ class Map(Table):
         return self._get(library, queries, default=default)[0]
 
     def find(self, q: Any) -> tuple[Any, Any]:
-        """Returns the values of keys and whether each was found; values that were not are 0.
+        """Returns the values of keys, and whether each key was found. Values of missing keys are 0.
 
         >>> import numpy as np, warpnest as wn
         >>> wn.Map(np.array([1, 2]), np.array([10, 20])).find(np.array([2, 3]))
@@ -135,7 +137,7 @@ class Map(Table):
     def _get(
         self, library: Library, queries: Keys, default: Any = None, flags: Flags | None = None, count: bool = False
     ) -> tuple[Any, int]:
-        """Returns the values and, if asked for, how many keys were found; says which ones in `flags`."""
+        """Returns the values and, if `count` is set, how many keys were found. Writes which ones to `flags`."""
         values = Output.new(library, queries.length, self._values)
         wanted = (None if default is None else _word(default, self._values), flags is not None, count)
         outputs = (values, (flags or Flags.bits_only(library, queries.length)).columns)
@@ -151,15 +153,16 @@ class Map(Table):
         return f"{missing:,} of {asked:,} keys are not in the map, the first of them {key}, at {first}; take `get` or `find` if that may be"
 
     def insert(self, keys: Any, values: Any) -> int:
-        """Gives keys their values, also those that are there already; returns how many are new.
+        """Sets the values of keys, including keys that are in the map already. Returns the count of new keys.
 
-        If a key is repeated, its last value counts. The map grows as needed. Waits until it is done.
+        If a key is repeated, its last value counts. The map grows as needed. Waits until the change
+        is complete.
         """
         library, (_, key_array), value_array = _pairs(keys, values, self._keys, self._values)
         return self._native.insert(self._target(library), key_array, value_array)
 
     def remove(self, keys: Any) -> int:
-        """Removes those of the keys that are there; returns how many they were."""
+        """Removes the keys that are in the map, and returns how many were removed."""
         library, queries, _ = self._queries(keys)
         return self._native.remove(self._target(library), queries)
 
@@ -179,7 +182,7 @@ class Map(Table):
         self._native.remove(self._target(library), queries)
 
     def items(self) -> Items:
-        """Returns the pairs as objects of Python, one by one: `dict(m.items())` is the map as a dict.
+        """Returns the pairs as Python objects, one by one. `dict(m.items())` is the map as a dict.
 
         >>> import numpy as np, warpnest as wn
         >>> sorted(wn.Map(np.array([1, 2]), np.array([0.5, 1.5])).items())
@@ -188,9 +191,9 @@ class Map(Table):
         return Items(self)
 
     def to_arrays(self) -> tuple[Any, Any]:
-        """Returns all keys and, in the same order, their values: two arrays, in no particular order.
+        """Returns all keys and their values as two arrays with the same, arbitrary order.
 
-        They are arrays of the library that the map was built with, and have memory of their own.
+        They are arrays of the library with which the map was built, and have their own memory.
         """
         return self._arrays(self._library)
 
@@ -199,11 +202,11 @@ class Map(Table):
         return self._keys.decoded(library, keys), library.result(values, self._values)
 
     def keys(self) -> Any:
-        """Returns all keys as an array, in no particular order; of two columns, as two arrays."""
+        """Returns all keys as an array, in no particular order. For keys of two columns, returns two arrays."""
         return self.to_arrays()[0]
 
     def values(self) -> Any:
-        """Returns all values as an array, in the order of `keys` if nothing has changed in between."""
+        """Returns all values as an array, in the order of `keys` if the map has not changed in between."""
         return self.to_arrays()[1]
 
     def __iter__(self) -> Iterator[Any]:
@@ -213,11 +216,11 @@ class Map(Table):
         keys, values = self._native.pairs(self._target(NUMPY))
         return zip(self._key_objects(keys), objects(NUMPY.result(values, self._values), self._values))
 
-    #: So that NumPy leaves `map == array` to this class.
+    #: This makes NumPy leave `map == array` to this class.
     __array_ufunc__ = None
 
     def __eq__(self, other: Any) -> Any:
-        """Returns whether another map, or a dict, has the same keys with equal values."""
+        """Returns whether another map or dict has the same keys with equal values."""
         if self is other:
             return True
         if isinstance(other, Map) and self._keys.is_same(other._keys) and is_same(self._values, other._values):
@@ -231,7 +234,7 @@ class Map(Table):
     __hash__ = None  # type: ignore[assignment]
 
     def pop(self, key: Any, default: Any = MISSING) -> Any:
-        """Removes one key and returns its value; of an absent one, the default or a `KeyError`."""
+        """Removes one key and returns its value. For a missing key, returns the default or raises `KeyError`."""
         query = self._one(key)
         if query is not None:
             values, count = self._get(NUMPY, query, count=True)
@@ -243,20 +246,20 @@ class Map(Table):
         return default
 
     def popitem(self) -> tuple[Any, Any]:
-        """Removes any pair and returns it; raises `KeyError` if there is none. Takes as long as `items`."""
+        """Removes and returns an arbitrary pair. Raises `KeyError` if there is none. Takes as long as `items`."""
         for key, value in self.items():
             self.remove(key)
             return key, value
         raise KeyError("the map is empty")
 
     def setdefault(self, key: Any, default: Any) -> Any:
-        """Returns the value of one key, which is the default if the key was absent until now."""
+        """Returns the value of one key. If the key was missing, inserts it with the default first."""
         if key not in self:
             self[key] = default
         return self.get(key)
 
     def update(self, other: Any = (), /) -> None:
-        """Gives keys their values of another map or dict, or of pairs. Arrays are for `insert`."""
+        """Sets the keys and values of another map, a dict or an iterable of pairs. For arrays, use `insert`."""
         if isinstance(other, Map):
             self.insert(*other._arrays(other._library if other._device == self._device else NUMPY))
             return
@@ -276,15 +279,15 @@ class Map(Table):
         return self
 
     def clear(self) -> None:
-        """Removes all keys; the memory stays."""
+        """Removes all keys, and keeps the memory."""
         self._native.clear(self._target(self._library))
 
     def reserve(self, additional: int) -> None:
-        """Makes capacity for so many new keys, so that inserting them does not build the map again."""
+        """Makes capacity for `additional` new keys, so that inserting them does not rebuild the map."""
         self._native.reserve(self._target(self._library), additional)
 
     def shrink_to_fit(self) -> None:
-        """Gives back memory that the keys do not need, and the scratch of changes."""
+        """Releases memory that the keys do not need, and the scratch memory for changes."""
         self._native.shrink()
 
     def copy(self) -> Map:
@@ -309,7 +312,7 @@ class Map(Table):
 def _pairs(
     given_keys: Any, given_values: Any, key: KeyType | None = None, value: np.dtype | None = None
 ) -> tuple[Library, tuple[KeyType, Any], Column]:
-    """Returns keys and values as columns of one library, if they are equally many."""
+    """Returns keys and values as columns of one library. Fails unless their lengths are equal."""
     library = columns_library({"keys": given_keys, "values": given_values})
     key_array = keys(library, given_keys, "keys", key)
     value_array = column(library, given_values, "values", value)
@@ -321,12 +324,12 @@ def _pairs(
 
 
 def _word(value: Any, dtype: np.dtype) -> int:
-    """Returns the bits of one value."""
+    """Returns the bits of one value as an integer."""
     return int(one_value(value, "the default", dtype).view(f"u{dtype.itemsize}")[0])
 
 
 def _to_host(array: Any) -> Any:
-    """Copies an array, or two, to NumPy."""
+    """Copies one array, or a tuple of two, to NumPy."""
     if isinstance(array, tuple):
         return tuple(map(_to_host, array))
     if hasattr(array, "detach"):

@@ -1,4 +1,4 @@
-"""Maps with several values per key."""
+"""The multimap, which has several values per key."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ._table import Table, describe, key_type
 
 
 class MultiMap(Table):
-    """A map from keys to all of their values, in the order in which these were given.
+    """A map from keys to all of their values, in the order in which the values were given.
 
-    It does not change. Otherwise what is said of `Map` is true of it.
+    It cannot be changed. Otherwise the description of `Map` applies to it.
 
     >>> import numpy as np
     >>> import warpnest as wn
@@ -42,7 +42,7 @@ class MultiMap(Table):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], key_dtype: Any, value_dtype: Any, *, device: Any = None) -> MultiMap:
-        """Loads a multimap that `save` wrote, on whichever device; the types are those that it had."""
+        """Loads a multimap that `save` wrote, on any device. The types must equal the saved multimap's types."""
         map = cls.__new__(cls)
         map._keys, map._values, map._library = key_type(key_dtype), np.dtype(value_dtype), NUMPY
         check_type(map._values, "the values")
@@ -53,16 +53,16 @@ class MultiMap(Table):
 
     @property
     def value_dtype(self) -> np.dtype:
-        """The type of the values, as one of NumPy."""
+        """The type of the values, as a NumPy type."""
         return self._values
 
     @property
     def key_count(self) -> int:
-        """The number of different keys; `len` is that of all values."""
+        """The count of distinct keys. `len` returns the count of all values."""
         return self._native.key_count()
 
     def count(self, q: Any) -> Any:
-        """Returns the number of values of each key: 32-bit integers in the shape of the queries."""
+        """Returns the count of each key's values, as 32-bit integers in the shape of the queries."""
         library, queries, is_one = self._queries(q)
         output = Output.new(library, queries.length, "i4")
         self._native.count(self._target(library), queries, output)
@@ -70,16 +70,16 @@ class MultiMap(Table):
         return int(counts[0]) if is_one else counts
 
     def find(self, q: Any) -> tuple[Any, Any]:
-        """Returns all values of keys: those of query `i` are `values[offsets[i]:offsets[i + 1]]`.
+        """Returns all values of keys. The values of query `i` are `values[offsets[i]:offsets[i + 1]]`.
 
-        There is one offset more than queries; keys that are not there have no values.
+        There is one more offset than queries. A missing key has no values.
         """
         library, queries, _ = self._queries(q)
         offsets, values = self._native.retrieve(self._target(library), queries)
         return library.result(offsets, np.dtype("i8")), library.result(values, self._values)
 
     def __getitem__(self, key: Any) -> Any:
-        """Returns the values of one key, as an array; raises `KeyError` if there are none."""
+        """Returns the values of one key as an array. Raises `KeyError` if there are none."""
         library, _, is_one = self._queries(key)
         if not is_one:
             raise TypeError("`m[key]` asks for one key: take `find` for an array of keys")
@@ -88,7 +88,7 @@ class MultiMap(Table):
             raise KeyError(key)
         return values
 
-    #: Otherwise Python would ask for the keys 0, 1, 2 and so on.
+    #: Otherwise Python would iterate by looking up the keys 0, 1, 2 and so on.
     __iter__ = None
 
     def __repr__(self) -> str:

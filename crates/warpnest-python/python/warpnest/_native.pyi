@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 class _Column(Protocol):
-    """An array: its address, its number of elements, and whether it is in the host's memory."""
+    """An array, given by its address, its count of elements, and whether it is in host memory."""
 
     @property
     def raw(self) -> tuple[int, int, bool]: ...
 
-#: Arrays for a byte per flag, unless bits are wanted, and for a bit per flag.
+#: An array with a byte per flag, unless bits are wanted, and an array with a bit per flag.
 _Flags = tuple[_Column | None, _Column]
-#: A device, the caller's stream there, and whether the call waits until its work is done.
+#: A device, the caller's stream on it, and whether the call waits until its work is complete.
 _Target = tuple[int, int | None, bool]
 
 class Array:

@@ -1,4 +1,4 @@
-"""Sets of keys."""
+"""The hash set of keys."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from ._table import Table, columns_library, describe, is_many, key_lists, key_ty
 class Set(Table):
     """A set of keys, on a GPU or on all cores of the CPU.
 
-    `keys` is an array of any type of 4 or 8 bytes, or a tuple of two arrays of 4 bytes; keys may be
-    repeated. Where the set is, and what is said of threads, is as for `Map`.
+    `keys` is an array of any type of 4 or 8 bytes, or a tuple of two arrays of 4 bytes. Keys may be
+    repeated. The rules for devices and threads are the same as for `Map`.
 
     >>> import numpy as np
     >>> import warpnest as wn
@@ -39,7 +39,7 @@ class Set(Table):
 
     @classmethod
     def empty(cls, key_dtype: Any, *, capacity: int = 0, device: Any = None) -> Set:
-        """Returns a set without keys, with capacity for so many; it grows beyond that by itself."""
+        """Returns an empty set with capacity for `capacity` keys. It grows automatically beyond that."""
         set, target = cls._of_type(key_dtype, device)
         set._native = _native.create_set(target, set._keys.bytes)
         if capacity:
@@ -48,7 +48,7 @@ class Set(Table):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], key_dtype: Any, *, device: Any = None) -> Set:
-        """Loads a set that `save` wrote, on whichever device; the type is that which it had."""
+        """Loads a set that `save` wrote, on any device. The type must be the type of the saved set."""
         set, target = cls._of_type(key_dtype, device)
         set._native = _native.load_set(target, os.fspath(path), set._keys.bytes)
         return set
@@ -61,18 +61,19 @@ class Set(Table):
         set._device = target[0]
         return set, target
 
-    #: So that NumPy leaves `set | array` to this class, which refuses it.
+    #: This makes NumPy leave `set | array` to this class, which refuses it.
     __array_ufunc__ = None
 
     def insert(self, keys: Any) -> int:
-        """Adds keys; returns how many are new. Waits until it is done."""
+        """Adds keys, and returns the count of new keys. Waits until the change is complete."""
         library, queries, _ = self._queries(keys)
         return self._native.insert(self._target(library), queries)
 
     def remove(self, keys: Any) -> int:
-        """Removes those of the keys that are there; returns how many they were.
+        """Removes the keys that are in the set, and returns how many were removed.
 
-        One key alone must be there, as in a set of Python: otherwise it is a `KeyError`.
+        If a single key is given, it must be in the set. Otherwise this raises `KeyError`, like a
+        Python set.
         """
         library, queries, is_one = self._queries(keys)
         removed = self._native.remove(self._target(library), queries)
@@ -81,19 +82,19 @@ class Set(Table):
         return removed
 
     def add(self, key: Any) -> None:
-        """Adds one key. `insert` adds many in the same time."""
+        """Adds one key. `insert` adds many keys in the same time."""
         if is_many(key):
             raise TypeError("`add` takes one key: take `insert` for an array of keys")
         self.insert(key)
 
     def discard(self, key: Any) -> None:
-        """Removes one key if it is there."""
+        """Removes one key if it is in the set."""
         query = self._one(key)
         if query is not None:
             self._native.remove(self._target(NUMPY), query)
 
     def pop(self) -> Any:
-        """Removes any key and returns it; raises `KeyError` if there is none. Takes as long as `keys`."""
+        """Removes an arbitrary key and returns it. Raises `KeyError` if the set is empty. Takes as long as `keys`."""
         for key in self:
             self.discard(key)
             return key
@@ -112,7 +113,7 @@ class Set(Table):
                     self.insert(key_lists(keys, self._keys))
 
     def keys(self) -> Any:
-        """Returns all keys, in no particular order: an array of the library that the set was built with."""
+        """Returns all keys in no particular order, as an array of the library with which the set was built."""
         return self._array(self._library)
 
     def _array(self, library: Library) -> Any:
@@ -122,19 +123,19 @@ class Set(Table):
         return self._key_objects(self._native.keys(self._target(NUMPY)))
 
     def union(self, other: Set) -> Set:
-        """Returns the keys that are in either set; `one | other` is the same."""
+        """Returns the set of keys that are in either set, like `one | other`."""
         return self._combined(other, self._native.union)
 
     def intersection(self, other: Set) -> Set:
-        """Returns the keys that are in both sets; `one & other` is the same."""
+        """Returns the set of keys that are in both sets, like `one & other`."""
         return self._combined(other, self._native.intersection)
 
     def difference(self, other: Set) -> Set:
-        """Returns the keys of this set that the other one does not have; `one - other` is the same."""
+        """Returns the set of keys that are in this set and not in the other set, like `one - other`."""
         return self._combined(other, self._native.difference)
 
     def symmetric_difference(self, other: Set) -> Set:
-        """Returns the keys that are in one of the sets alone; `one ^ other` is the same."""
+        """Returns the set of keys that are in exactly one of the two sets, like `one ^ other`."""
         return (self - other) | (other - self) if isinstance(other, Set) else self._combined(other, None)
 
     def isdisjoint(self, other: Any) -> bool:
@@ -144,11 +145,11 @@ class Set(Table):
         return set(self).isdisjoint(other)
 
     def issubset(self, other: Any) -> bool:
-        """Returns whether all keys are in the other set, too; `one <= other` is the same for sets."""
+        """Returns whether the other set contains all keys of this set, like `one <= other` for sets."""
         return _is_subset(self, other)
 
     def issuperset(self, other: Any) -> bool:
-        """Returns whether all keys of the other set are in this one, too; `one >= other` is the same for sets."""
+        """Returns whether this set contains all keys of the other set, like `one >= other` for sets."""
         return _is_subset(other, self)
 
     def __eq__(self, other: Any) -> Any:
@@ -204,15 +205,15 @@ class Set(Table):
         return self
 
     def clear(self) -> None:
-        """Removes all keys; the memory stays."""
+        """Removes all keys, and keeps the memory."""
         self._native.clear(self._target(self._library))
 
     def reserve(self, additional: int) -> None:
-        """Makes capacity for so many new keys, so that adding them does not build the set again."""
+        """Makes capacity for `additional` new keys, so that adding them does not rebuild the set."""
         self._native.reserve(self._target(self._library), additional)
 
     def shrink_to_fit(self) -> None:
-        """Gives back memory that the keys do not need, and the scratch of changes."""
+        """Releases memory that the keys do not need, and the scratch memory for changes."""
         self._native.shrink()
 
     def copy(self) -> Set:
@@ -236,7 +237,7 @@ def _is_set(x: Any) -> bool:
 
 
 def _is_subset(one: Any, other: Any) -> bool:
-    """Returns whether all keys of a set are in another one; either may be Python's."""
+    """Returns whether the other set contains all keys of the first one. Either may be a Python set."""
     if isinstance(one, Set) and isinstance(other, Set) and one._keys.is_same(other._keys):
         return len(one) <= len(other) and bool(np.all(other.contains(one._array(NUMPY))))
     return set(one) <= set(other)

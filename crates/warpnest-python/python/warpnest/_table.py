@@ -1,4 +1,4 @@
-"""What maps, sets and multimaps have in common."""
+"""The common part of maps, sets and multimaps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ._columns import Flags, Keys, KeyType, check_type, keys
 from ._exact import equal_value, one_value
 from ._libraries import NUMPY, Library, common_library, is_array
 
-#: What a key is refused by.
+#: The exceptions by which a key is refused.
 _REFUSED = (OverflowError, TypeError, ValueError)
 
 
@@ -24,22 +24,22 @@ class Table:
     _native: Any
     _device: int
     _keys: KeyType
-    #: The library that `keys`, `items` and the like give arrays of.
+    #: The library of the arrays that `keys`, `to_arrays` and similar methods return.
     _library: Library
 
     @property
     def device(self) -> str:
-        """The device that the table is on: "cpu", "cuda:0" and so on."""
+        """The device of the table, such as "cpu" or "cuda:0"."""
         return _devices.name(self._device)
 
     @property
     def key_dtype(self) -> np.dtype | tuple[np.dtype, ...]:
-        """The type of the keys as one of NumPy; of keys of two columns, the types of both."""
+        """The type of the keys as a NumPy type, or two types for keys of two columns."""
         return self._keys.dtypes[0] if len(self._keys.dtypes) == 1 else self._keys.dtypes
 
     @property
     def nbytes(self) -> int:
-        """The bytes that the table takes on its device, without the scratch of changes."""
+        """The bytes of the table on its device, without the scratch memory for changes."""
         return self._native.bytes()
 
     def __len__(self) -> int:
@@ -48,18 +48,18 @@ class Table:
     def __bool__(self) -> bool:
         return len(self) != 0
 
-    #: Otherwise Python would ask for the keys 0, 1, 2 and so on.
+    #: Otherwise Python would reverse the table by looking up the keys 0, 1, 2 and so on.
     __reversed__ = None
 
     def __array__(self, *args: Any, **keywords: Any) -> Any:
-        # NumPy would ask for these keys, too.
+        # Otherwise NumPy would convert the table by looking up the keys 0, 1, 2 and so on.
         raise TypeError(f"a {type(self).__name__} is no array: ask it for its arrays first")
 
     def contains(self, q: Any) -> Any:
-        """Returns whether each of the queries is there: booleans of their shape.
+        """Returns whether the table contains each query, as booleans in the shape of the queries.
 
-        `q` is an array of the type of the keys, or a tuple of two arrays for keys of two columns.
-        For one key it is one boolean. On a GPU nothing is waited for.
+        `q` is an array of the keys' type, or a tuple of two arrays for keys of two columns. For one
+        key, the result is one boolean. With an array on a GPU, this does not wait for the lookup.
 
         >>> import numpy as np, warpnest as wn
         >>> wn.Set(np.array([3, 5, 8])).contains(np.array([5, 6]))
@@ -79,16 +79,16 @@ class Table:
         return query is not None and bool(self._contains(NUMPY, query)[0])
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Saves the table to a file, which replaces one that is there once it is whole.
+        """Saves the table to a file. An existing file is replaced only when the new file is complete.
 
-        The file has the elements' sizes and not their types, so `load` must be told these.
+        The file contains the sizes of the elements but not their types, so `load` needs the types.
         """
         self._native.save(os.fspath(path))
 
-    # What follows is for the classes themselves.
+    # The following methods are used only by the classes themselves.
 
     def _key_objects(self, native: Any) -> Iterator[Any]:
-        """Returns an iterator over keys that the native part gave, as objects of Python."""
+        """Returns an iterator over keys from the native part, as Python objects."""
         keys = self._keys.decoded(NUMPY, native)
         columns = [objects(*part) for part in zip(keys if isinstance(keys, tuple) else (keys,), self._keys.dtypes)]
         return iter(columns[0] if len(columns) == 1 else list(zip(*columns)))
@@ -104,7 +104,7 @@ class Table:
         return (self._device, library.stream(), library.must_wait)
 
     def _one(self, key: Any) -> Keys | None:
-        """Returns a key alone, or None if no key of the table's type is equal to it, as a dict has it."""
+        """Returns one key as a query, or None if it cannot equal a key of the table's type, as in a dict."""
         if is_many(key):
             if _is_hashable(key):
                 return None
@@ -113,7 +113,7 @@ class Table:
             return self._queries(key)[1]
         except _REFUSED:
             pass
-        # A number of another type may be equal, as 1.0 is to 1.
+        # A number of another type may be equal, as 1.0 equals 1.
         parts = key if isinstance(key, tuple) else (key,)
         if len(parts) != len(self._keys.dtypes):
             return None
@@ -123,7 +123,7 @@ class Table:
             return None
 
     def _queries(self, q: Any) -> tuple[Library, Keys, bool]:
-        """Returns the library, the queries, and whether it is one key alone."""
+        """Returns the library, the queries, and whether there is one key instead of an array."""
         is_one = not is_many(q)
         if is_one:
             parts = q if isinstance(q, tuple) else (q,)
@@ -138,12 +138,12 @@ class Table:
 
 
 def is_many(key: Any) -> bool:
-    """Returns whether a value is an array of keys, and not one key."""
+    """Returns whether a value is an array of keys instead of one key."""
     return any(map(is_array, key)) if isinstance(key, tuple) else is_array(key)
 
 
 def _is_hashable(key: Any) -> bool:
-    """Returns whether a dict could have a value as a key, which it has no array as."""
+    """Returns whether a dict could have the value as a key. Arrays cannot be keys of a dict."""
     try:
         hash(key)
     except TypeError:
@@ -152,7 +152,7 @@ def _is_hashable(key: Any) -> bool:
 
 
 def key_lists(keys: list[Any], type: KeyType) -> Any:
-    """Returns keys that are objects of Python as one list, or a tuple of two."""
+    """Returns keys that are Python objects as one list, or as a tuple of two lists."""
     if len(type.dtypes) == 1:
         return keys
     if not all(isinstance(key, tuple) and len(key) == 2 for key in keys):
@@ -161,7 +161,7 @@ def key_lists(keys: list[Any], type: KeyType) -> Any:
 
 
 def columns_library(values: dict[str, Any]) -> Library:
-    """Returns the library of arrays, of which some may be tuples of columns."""
+    """Returns the library of arguments, some of which may be tuples of columns."""
     parts = {}
     for what, value in values.items():
         if isinstance(value, tuple):
@@ -172,7 +172,7 @@ def columns_library(values: dict[str, Any]) -> Library:
 
 
 def key_type(dtype: Any) -> KeyType:
-    """Returns the type of keys by its name, or by two of them."""
+    """Returns the key type for one NumPy type, or for a tuple of two."""
     dtypes = tuple(map(np.dtype, dtype if isinstance(dtype, tuple) else (dtype,)))
     for one in dtypes:
         check_type(one, "the keys")
@@ -183,7 +183,7 @@ def key_type(dtype: Any) -> KeyType:
 
 
 def describe(table: Table, counts: str, types: str) -> str:
-    """Returns what a table is, for people."""
+    """Returns a description of a table for people."""
     size, unit = float(table.nbytes), "bytes"
     for larger in ("kB", "MB", "GB"):
         if size < 1000:

@@ -1,19 +1,19 @@
-"""The pairs of a map as Python has them."""
+"""The view of a map's pairs as Python objects."""
 
 from __future__ import annotations
 
 from collections.abc import ItemsView, Iterator
 from typing import Any
 
-#: What stands for a value that is not there, since None may be a default.
+#: A marker for a missing value, because None may be a default.
 MISSING: Any = object()
 
 
 class Items(ItemsView):
-    """The pairs of a map as objects of Python, as `dict.items` has those of a dict.
+    """The pairs of a map as Python objects, like the result of `dict.items`.
 
-    A map has no order, so pairs are in no particular one. `Map.to_arrays` gives them as two arrays,
-    which is much faster for many.
+    The pairs are in no particular order, because a map has none. `Map.to_arrays` returns the pairs
+    as two arrays, which is much faster for many pairs.
     """
 
     def __init__(self, map: Any):

@@ -6,18 +6,17 @@ use crate::runtime::event::Event;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The alignment of the arrays that kernels take, in bytes, as
+/// The alignment, in bytes, of the arrays that kernels take, as
 /// [`Global::new`](gpu_kernels::seam::Global::new) demands.
 pub(crate) const ALIGNMENT: usize = 16;
 
-/// A buffer of any element type, whose uses are ordered: what [`Uses`](crate::low_level::Uses)
-/// records.
+/// A buffer of any element type, whose uses [`Uses`](crate::low_level::Uses) records and orders.
 pub trait Tracked {
     #[doc(hidden)]
     fn allocation(&self) -> &Allocation;
 }
 
-/// The owner, which frees the memory.
+/// The library that frees an allocation.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Owner {
     /// This library.
@@ -34,15 +33,15 @@ pub struct Allocation {
     bytes: usize,
     owner: Owner,
     uses: Mutex<LastUses>,
-    /// Whether code of others may know the address, and use the memory by it until the drop.
+    /// Whether other code may know the address, and may use the memory until the drop.
     is_known: AtomicBool,
 }
 
-/// The count of reading streams from which on finished reads are forgotten.
+/// The count of reads at which the reads that have finished are removed.
 const MANY_READS: usize = 16;
 
-/// The uses that later ones may have to wait for: the last write, and the reads since then. There
-/// are several writes after those to parts of a buffer, from several threads at a time.
+/// The last write of an allocation and the reads since then, for which later uses may have to wait.
+/// There are several writes if several threads have written parts of a buffer at the same time.
 #[derive(Debug, Default)]
 struct LastUses {
     /// The count of all uses so far.
@@ -86,7 +85,7 @@ impl Allocation {
         Ok(allocation)
     }
 
-    /// Says that code of others knows the address from now on.
+    /// Records that from now on other code knows the address.
     pub(crate) fn make_known(&self) {
         self.is_known.store(true, Ordering::Relaxed);
     }
@@ -107,7 +106,7 @@ impl Allocation {
         self.uses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes the queue of the stream with id `stream` wait for the last writes.
+    /// Makes the queue of the stream with id `stream` wait for the last writes of other streams.
     pub(crate) fn before_read(&self, stream: u64, queue: &dyn Queue) -> Result<()> {
         self.uses()
             .writes
@@ -117,8 +116,8 @@ impl Allocation {
             .try_for_each(|write| queue.wait(&*write.event))
     }
 
-    /// Makes the queue of the stream with id `stream` wait for all uses; returns how many there
-    /// were.
+    /// Makes the queue of the stream with id `stream` wait for all uses by other streams. Returns
+    /// the count of uses so far.
     pub(crate) fn before_write(&self, stream: u64, queue: &dyn Queue) -> Result<u64> {
         let uses = self.uses();
         uses.all().filter(|last| last.stream != stream).try_for_each(|last| queue.wait(&*last.event))?;
@@ -129,19 +128,20 @@ impl Allocation {
         let mut uses = self.uses();
         uses.reads.retain(|read| read.last.stream != stream);
         if uses.reads.len() >= MANY_READS {
-            // Finished reads need no waiting for. A failed query is kept: whoever waits for it gets
-            // the error.
+            // A finished read needs no wait. A read whose query failed is kept, so that whoever
+            // waits for it gets the error.
             uses.reads.retain(|read| !read.last.event.is_done().unwrap_or(false));
         }
         let read = uses.next(LastUse { stream, event: event.0.clone() });
         uses.reads.push(read);
     }
 
-    /// Records a write that came after the first `waited_for` uses: whoever waits for it waits for
-    /// those, too.
+    /// Records a write that waited for the first `waited_for` uses. Whoever waits for this write
+    /// has then waited for those uses, too.
     pub(crate) fn after_write(&self, stream: u64, event: &Event, waited_for: u64) {
         let mut uses = self.uses();
-        // Another thread may have used another part of the buffer meanwhile.
+        // Keep the later uses, because another thread may have used another part of the buffer
+        // meanwhile.
         let meanwhile = |indexed: &Indexed| indexed.index > waited_for && indexed.last.stream != stream;
         uses.writes.retain(meanwhile);
         uses.reads.retain(meanwhile);
@@ -154,7 +154,7 @@ impl Allocation {
         self.uses().all().try_for_each(|last| last.event.synchronize())
     }
 
-    /// Gives up the memory, once no work uses it: it will not be freed here.
+    /// Gives up the memory once no work uses it. Its drop then does not free it.
     #[cfg(feature = "cust")]
     pub(crate) fn release(mut self) -> Result<()> {
         self.quiesce()?;
@@ -169,8 +169,8 @@ impl Allocation {
         self.forget_uses_of_others();
     }
 
-    /// Forgets the uses of memory of another owner, who orders later work after the work that uses
-    /// it: nothing here waits for that any more.
+    /// Forgets the uses if the memory has another owner, who orders later work after the work that
+    /// uses it. Nothing in this library waits for those uses any more.
     pub(crate) fn forget_uses_of_others(&self) {
         if self.owner == Owner::Other {
             *self.uses() = LastUses::default();
@@ -180,8 +180,8 @@ impl Allocation {
 
 impl Drop for Allocation {
     fn drop(&mut self) {
-        // After a driver error the context is lost, and with it the memory: the errors cannot be
-        // reported from here.
+        // After a driver error the context is lost, and the memory with it. A drop cannot return
+        // the error, so it is ignored.
         if self.owner == Owner::Other {
             let _ = self.quiesce();
             return;
@@ -192,8 +192,8 @@ impl Drop for Allocation {
         let LastUses { writes, reads, .. } =
             std::mem::take(self.uses.get_mut().unwrap_or_else(PoisonError::into_inner));
         let uses = writes.into_iter().chain(reads).map(|indexed| indexed.last).collect();
-        // SAFETY: the engine allocated it. All uses were recorded, or are by others, who must not
-        // use it any more, and whose work has ended.
+        // SAFETY: the engine allocated the memory. All uses are recorded, or are by other code,
+        // which must not use the memory any more and whose work has ended.
         unsafe { self.engine.give(self.address, self.bytes, uses) };
     }
 }

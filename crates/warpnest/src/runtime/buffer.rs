@@ -1,4 +1,4 @@
-//! Arrays in a device's memory.
+//! Buffers: arrays in a device's memory.
 
 use crate::runtime::allocation::{ALIGNMENT, Allocation, Tracked};
 use crate::runtime::device::Device;
@@ -17,24 +17,25 @@ const MIN_BYTES: usize = 16;
 
 /// An array of a plain type in a device's memory.
 ///
-/// A buffer records the events of its last reads and of its last write. Work that any stream does
-/// with it waits for what it depends on, and memory is used again only behind that work. So safe
-/// code on several streams cannot race and cannot free too early.
+/// A buffer records the events of its last reads and of its last write. Work on any stream that
+/// uses the buffer waits for the earlier work on which it depends. Memory is reused only after that
+/// work. So safe code on several streams can neither race nor free memory too early.
 ///
-/// [`Buffer::slice`] and [`Buffer::slice_mut`] give a part of a buffer to whatever takes a buffer.
-/// Functions that write a buffer of a given length take a [`BufferSlice`](crate::BufferSlice):
-/// `&mut buffer` is one, and so is a mutable view.
+/// [`Buffer::slice`] and [`Buffer::slice_mut`] return a part of a buffer, which can be passed
+/// wherever a buffer can. Functions that write a buffer of a given length take a
+/// [`BufferSlice`](crate::BufferSlice). Both `&mut buffer` and a mutable view can be passed as a
+/// slice.
 #[repr(C)]
 pub struct Buffer<T, Tail: ?Sized = [(); 0]> {
-    /// The memory. Views copy the pointer without counting it, so there is one owner.
+    /// The memory. Views copy the pointer without counting it, so the buffer is the only owner.
     allocation: Arc<Allocation>,
     address: usize,
-    /// The count of the buffer's bytes, which begin at the address.
+    /// The size in bytes of the buffer's memory, which begins at the address.
     capacity: usize,
     length: usize,
     elements: PhantomData<T>,
-    /// Nothing, with a length that is a part of the type or not: a buffer of a known size can be
-    /// exchanged for another one, and a [`BufferSlice`](crate::BufferSlice) cannot.
+    /// An empty array, or an empty unsized slice. A buffer of a known size can be exchanged for
+    /// another buffer, and a [`BufferSlice`](crate::BufferSlice), whose tail is unsized, cannot.
     tail: Tail,
 }
 
@@ -45,8 +46,8 @@ impl<T> Tracked for Buffer<T> {
 }
 
 impl<T: Plain> Buffer<T> {
-    /// Returns an array of `length` elements whose contents are whatever the memory held; on the
-    /// CPU engine zeros.
+    /// Returns an array of `length` elements with unspecified contents, which are zeros on the CPU
+    /// engine.
     pub(crate) fn uninitialized(device: &Device, length: usize) -> Result<Self> {
         Self::allocated(device.engine(), device.default_stream(), length)
     }
@@ -63,10 +64,11 @@ impl<T: Plain> Buffer<T> {
     }
 
     /// Makes the buffer an array of `length` elements with unspecified contents. Allocates memory
-    /// only if the length is another one.
+    /// only if the length changes.
     pub(crate) fn fit(&mut self, device: &Device, length: usize) -> Result<()> {
         if self.length != length {
-            // The old memory is freed first: both together may be more than there is.
+            // The old memory is freed first, because the device may not have enough memory for
+            // both.
             *self = Self::uninitialized(device, 0)?;
             *self = Self::uninitialized(device, length)?;
         }
@@ -87,14 +89,15 @@ impl<T: Plain> Buffer<T> {
         Ok(copy)
     }
 
-    /// Returns the same in memory of that size, unless the buffer has no more already.
+    /// Returns a copy in memory of `length` elements, or `None` if the buffer's memory is no
+    /// larger.
     pub(crate) fn shrunk(&self, stream: &Stream, device: &Device, length: usize) -> Result<Option<Self>> {
         let fits = self.capacity <= (length * size_of::<T>()).max(MIN_BYTES);
         if fits { Ok(None) } else { self.duplicate_front(stream, device, length).map(Some) }
     }
 
-    /// Makes the buffer an array of at least `length` elements with unspecified contents, of all
-    /// that there is memory for. Allocates memory only if it has less.
+    /// Makes the buffer an array of at least `length` elements with unspecified contents, and sets
+    /// its length to its capacity. Allocates memory only if the capacity is smaller than `length`.
     pub(crate) fn fit_at_least(&mut self, device: &Device, length: usize) -> Result<()> {
         if self.capacity() < length {
             self.fit(device, length)?;
@@ -103,7 +106,7 @@ impl<T: Plain> Buffer<T> {
         Ok(())
     }
 
-    /// Sets the length to one that there is memory for.
+    /// Sets the length, which must not exceed the capacity.
     pub(crate) fn set_length(&mut self, length: usize) {
         assert!(length <= self.capacity(), "{length} elements in memory for {}", self.capacity());
         self.length = length;
@@ -114,8 +117,8 @@ impl<T: Plain> Buffer<T> {
         self.length = 0;
     }
 
-    /// Returns the buffer, and leaves an empty one in its place, which allocates nothing: it shares
-    /// the memory, without a byte that is its own.
+    /// Returns the buffer, and leaves an empty buffer in its place. The empty one allocates
+    /// nothing, because it shares the memory with a capacity of 0.
     pub(crate) fn take(&mut self) -> Self {
         let Self { allocation, address, .. } = self;
         let empty = Self {
@@ -144,7 +147,7 @@ impl<T: Plain> Buffer<T> {
         Ok(buffer)
     }
 
-    /// Returns a copy of `elements`; returns when it is made.
+    /// Returns a copy of `elements`, and waits for the copy.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Driver`].
@@ -154,13 +157,13 @@ impl<T: Plain> Buffer<T> {
         Ok(buffer)
     }
 
-    /// Makes the buffer `length` elements long. Those that it had before keep their values, others
+    /// Makes the buffer `length` elements long. Old elements keep their values, and new elements
     /// are zeros.
     ///
-    /// No memory is given back, so a buffer whose length varies from call to call soon allocates
-    /// nothing any more. An allocation takes a quarter more than is asked for, if there is as much.
-    /// It holds the old memory until the elements are copied. If it fails, the buffer stays as it
-    /// was.
+    /// No memory is released, so a buffer whose length varies from call to call soon stops
+    /// allocating. An allocation takes a quarter more memory than requested if enough memory is
+    /// free. Both the old and the new memory are held until the elements are copied. If the
+    /// allocation fails, the buffer stays as it was.
     ///
     /// ```
     /// use warpnest::{Buffer, Device};
@@ -187,7 +190,7 @@ impl<T: Plain> Buffer<T> {
         Ok(())
     }
 
-    /// Makes memory for `length` elements, as [`Buffer::resize`] does, and keeps the length.
+    /// Allocates memory for `length` elements, as [`Buffer::resize`] does, and keeps the length.
     pub(crate) fn reserve(&mut self, stream: &Stream, length: usize) -> Result<()> {
         if length > self.capacity() {
             let engine = self.engine();
@@ -202,21 +205,21 @@ impl<T: Plain> Buffer<T> {
         Ok(())
     }
 
-    /// Returns the count of elements up to which [`Buffer::resize`] allocates no memory.
+    /// Returns the largest length to which [`Buffer::resize`] can go without allocating memory.
     pub fn capacity(&self) -> usize {
         self.capacity / size_of::<T>().max(1)
     }
 
-    /// Returns the bytes of the elements.
+    /// Returns the size of the elements in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.length * size_of::<T>()
     }
 }
 
 impl<T, Tail: ?Sized> Buffer<T, Tail> {
-    /// Returns the buffer, or the part of one, for reading.
+    /// Returns the buffer, or the part of a buffer, for reading.
     pub(super) fn whole(&self) -> &Buffer<T> {
-        // SAFETY: the layout is the same whatever the tail, which has no bytes.
+        // SAFETY: the tail has no bytes, so the layout does not depend on its type.
         unsafe { &*std::ptr::from_ref(self).cast() }
     }
 
@@ -247,14 +250,14 @@ impl<T> Buffer<T> {
         crate::runtime::engine::same_device(what, self.allocation.engine(), device.engine())
     }
 
-    /// Fails unless kernels on `device` can take the buffer. An operation checks all that it is
-    /// given before it changes anything.
+    /// Fails unless kernels on `device` can take the buffer. An operation checks all its arguments
+    /// before it changes anything.
     pub(crate) fn check_argument(&self, what: &'static str, device: &Device) -> Result<()> {
         self.check_device(what, device)?;
         self.check_alignment()
     }
 
-    /// Fails unless kernels can read the elements where they begin.
+    /// Fails unless the elements have the alignment that kernels need.
     pub(crate) fn check_alignment(&self) -> Result<()> {
         let address = self.at();
         if address.is_multiple_of(ALIGNMENT) || self.is_empty() {
@@ -263,18 +266,19 @@ impl<T> Buffer<T> {
         Err(Error::Input(InputError::Misaligned { address: address as u64, alignment: ALIGNMENT as u64 }))
     }
 
-    /// Returns the address of the first element. It is aligned to 256 bytes; memory of another
-    /// library to 16, and a view begins wherever its first element is. Kernels get the pointers
-    /// that a launch gives ([`Stream::launch`]).
+    /// Returns the address of the first element. It is aligned to 256 bytes, or to 16 bytes in
+    /// memory of another library. A view begins at the address of its first element. Kernels get
+    /// the pointers that a launch returns ([`Stream::launch`]).
     ///
-    /// Code that is told the address may use the memory while the buffer lives. When the buffer is
-    /// dropped, the host waits for all work of the device, since nothing records that code's.
+    /// Code that gets the address may use the memory while the buffer lives. When the buffer is
+    /// dropped, the host waits for all work of the device, because the work of that code is not
+    /// recorded.
     pub fn address(&self) -> usize {
         self.allocation.make_known();
         self.address
     }
 
-    /// Returns the address, for work that is recorded.
+    /// Returns the address, for work that the buffer records.
     pub(crate) fn at(&self) -> usize {
         self.address
     }
@@ -287,23 +291,23 @@ impl<T> Buffer<T> {
     /// Returns the same memory as elements of another type.
     ///
     /// # Safety
-    /// What the elements are is a value of the other type, and as large.
+    /// Every element must be a valid value of the other type, which has the same size.
     pub(crate) unsafe fn reinterpreted<U>(self) -> Buffer<U> {
         let Self { allocation, address, capacity, length, .. } = self;
         Buffer { allocation, address, capacity, length, elements: PhantomData, tail: [] }
     }
 
-    /// Returns the same buffer as one of another type.
+    /// Returns the same buffer with elements of another type.
     ///
     /// # Safety
-    /// Elements of the one type are values of the other, and as large.
+    /// Every element must be a valid value of the other type, which has the same size.
     pub(crate) unsafe fn as_type<U>(&self) -> &Buffer<U> {
-        // SAFETY: the layout of a buffer does not depend on the type of its elements; those are as
-        // the caller promises.
+        // SAFETY: the layout of a buffer does not depend on the type of its elements, and the
+        // elements are valid, as the caller promises.
         unsafe { &*std::ptr::from_ref(self).cast() }
     }
 
-    /// Returns the memory alone.
+    /// Returns the memory of the buffer.
     #[cfg(any(feature = "cust", feature = "cudarc"))]
     pub(crate) fn into_allocation(self) -> Allocation {
         Arc::into_inner(self.allocation).expect("nothing but the buffer counts as an owner")

@@ -1,12 +1,12 @@
-//! The settings of a device for queries in the host's memory.
+//! The settings of a device for queries in host memory.
 
-/// How queries in the host's memory are answered in chunks.
+/// The settings for answering queries in host memory in chunks.
 #[derive(Clone, Copy, Debug)]
 pub struct HostChunks {
-    /// The bytes of the queries of a chunk, or of the values found for them if these are wider.
-    /// More bytes than that are answered in chunks.
+    /// The size in bytes of a chunk of queries, or of the values found for it if the values are
+    /// wider. A call with more bytes than this is answered in chunks.
     pub bytes: usize,
-    /// The count of threads. With fewer than two, no chunks are made.
+    /// The count of threads. With fewer than two threads, a call is not divided into chunks.
     pub workers: usize,
 }
 

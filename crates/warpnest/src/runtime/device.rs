@@ -1,4 +1,4 @@
-//! The devices: GPUs and the CPU engine.
+//! Devices: GPUs and the CPU engine.
 
 use crate::runtime::chunk_settings::HostChunks;
 #[cfg(feature = "cuda")]
@@ -20,18 +20,18 @@ use std::sync::LazyLock;
 use std::sync::PoisonError;
 use std::sync::{Arc, Mutex};
 
-/// A GPU, or the CPU engine, with a default stream: what is called without a stream runs on it.
+/// A GPU or the CPU engine, with a default stream for operations that are called without a stream.
 ///
-/// Cheap to clone; clones are the same device. [`Stream::device`] gives a handle of the same device
-/// with another default stream.
+/// A device is cheap to clone, and clones are the same device. [`Stream::device`] returns a handle
+/// of the same device with another default stream.
 #[derive(Clone)]
 pub struct Device {
     default_stream: Stream,
 }
 
 impl Device {
-    /// Returns the CPU engine: every kernel on all cores. Its operations are done when their call
-    /// returns.
+    /// Returns the CPU engine, which runs every kernel on all cores. Its operations are complete
+    /// when their call returns.
     ///
     /// It needs the feature `cpu`, which is on by default.
     #[cfg(feature = "cpu")]
@@ -41,9 +41,9 @@ impl Device {
         CPU.clone()
     }
 
-    /// Compiles all kernels of the library now. Otherwise the driver compiles each one at its first
-    /// launch, unless it has it in its cache. That takes a fraction of a second for a large kernel:
-    /// the launch waits for it, and so does what is timed around it.
+    /// Compiles all kernels of the library now. Otherwise the driver compiles each kernel at its
+    /// first launch, unless the kernel is in the driver's cache. Compiling a large kernel takes a
+    /// fraction of a second, which adds to the measured time of its first launch.
     ///
     /// # Errors
     /// [`Error::Jit`](crate::Error::Jit) if the driver refuses one,
@@ -55,16 +55,16 @@ impl Device {
     /// Makes the kernels of a module ready to be launched on this device, by
     /// [`Stream::launch`](crate::Stream::launch).
     ///
-    /// A GPU's driver compiles each of them when it is first launched; one is compiled now. The CPU
-    /// engine runs the functions that the program was compiled with, and takes any module. To load
-    /// a module again does nothing. Another module of the same package takes the place of the first
-    /// one from then on. A device that was made anew, as [`Device::cuda`] does after an error that
-    /// has cost the context, has no modules yet.
+    /// A GPU's driver compiles each kernel when it is first launched; one kernel is compiled now.
+    /// The CPU engine runs the functions that the program was compiled with, and takes any module.
+    /// Loading a module again does nothing. After another module of the same package is loaded, its
+    /// kernels are launched instead. A device that [`Device::cuda`] created anew, after an error
+    /// that destroyed the context, has no modules yet.
     ///
     /// # Errors
-    /// [`Error::Module`](crate::Error::Module) if the texts are not of one package, if that is
-    /// `gpu-kernels`, or if none is for this GPU; [`Error::Jit`](crate::Error::Jit) if the driver
-    /// refuses one, [`Error::Driver`](crate::Error::Driver).
+    /// [`Error::Module`](crate::Error::Module) if the texts are not of one package, if that package
+    /// is `gpu-kernels`, or if none of the texts is for this GPU; [`Error::Jit`](crate::Error::Jit)
+    /// if the driver refuses a kernel, [`Error::Driver`](crate::Error::Driver).
     pub fn load(&self, module: &Module) -> Result<()> {
         let package = module.package()?;
         if package == gpu_kernels::PACKAGE {
@@ -74,17 +74,17 @@ impl Device {
         self.engine().load(module)
     }
 
-    /// Returns the CUDA device of this ordinal, in its primary context, which other users of the
-    /// driver share. Every call restores the context that was current.
+    /// Returns the CUDA device with this ordinal, in its primary context, which it shares with
+    /// other users of the driver. Every call restores the context that was current before.
     ///
-    /// The device is created once. If an error costs its context, it is created anew once nothing
-    /// uses the old one.
+    /// The device is created once. If an error destroys its context, the device is created anew as
+    /// soon as nothing uses the old one.
     ///
     /// # Errors
     /// [`Error::NoDevice`](crate::Error::NoDevice) if the crate was built without the feature
-    /// `cuda`, if there is no driver or no such device, or if it is older than compute capability
-    /// 7.5. [`Error::Jit`](crate::Error::Jit) if the driver refuses the kernels (one is tried; the
-    /// others are compiled when they are first launched).
+    /// `cuda`, if there is no driver or no such device, or if the device is older than compute
+    /// capability 7.5. [`Error::Jit`](crate::Error::Jit) if the driver refuses the kernels (one
+    /// kernel is tried; the others are compiled when they are first launched).
     pub fn cuda(ordinal: u32) -> Result<Self> {
         #[cfg(feature = "cuda")]
         return cuda_device(ordinal);
@@ -95,8 +95,8 @@ impl Device {
         })
     }
 
-    /// Returns the first CUDA device, or an error that says why it cannot be used: for programs
-    /// that make no sense on the CPU.
+    /// Returns the first CUDA device, or an error that says why it cannot be used. It is for
+    /// programs that make no sense on the CPU.
     ///
     /// # Errors
     /// As for [`Device::cuda`].
@@ -104,15 +104,15 @@ impl Device {
         Self::cuda(0)
     }
 
-    /// Returns the first CUDA device if it can be used, else the CPU engine;
-    /// [`Device::fallback_reason`] then says why.
+    /// Returns the first CUDA device if it can be used, else the CPU engine. In the second case
+    /// [`Device::fallback_reason`] returns the reason.
     ///
-    /// A program should show that reason, as the CPU is slower by orders of magnitude.
-    /// [`Device::require_gpu`] makes it an error.
+    /// A program should show that reason, because the CPU is slower by orders of magnitude.
+    /// [`Device::require_gpu`] returns an error instead.
     ///
     /// # Errors
-    /// There are none with the feature `cpu`, which is on by default: the CPU engine is always
-    /// there. Without it the errors of [`Device::cuda`].
+    /// There are none with the feature `cpu`, which is on by default. Without it, the errors are
+    /// the same as for [`Device::cuda`].
     pub fn best() -> Result<Self> {
         let found = Self::cuda(0);
         #[cfg(feature = "cpu")]
@@ -126,7 +126,7 @@ impl Device {
     /// Returns a device on an engine of your own.
     ///
     /// # Errors
-    /// The error of the engine when it is asked for a queue.
+    /// The error that the engine returns when it cannot create a queue.
     pub fn from_engine(engine: impl Engine) -> Result<Self> {
         Ok(Self { default_stream: Stream::new(&Shared::new(Arc::new(engine), None))? })
     }
@@ -149,25 +149,25 @@ impl Device {
         self.engine().memory()
     }
 
-    /// Returns the sizes of the memory that is kept for buffers to come: all 0 on the CPU engine,
-    /// which keeps none.
+    /// Returns the sizes of the memory that is kept for later buffers. All sizes are 0 on the CPU
+    /// engine, which keeps no memory.
     ///
-    /// The driver of a GPU takes 100 µs for the smallest allocation and its release, and more for
-    /// larger ones. So the memory of a dropped buffer is kept, and the next buffer of about its
-    /// size takes it: neither waits. All is given back before there is an
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    /// The driver of a GPU takes 100 µs to allocate and release the smallest allocation, and longer
+    /// for larger allocations. So the memory of a dropped buffer is kept, and the next buffer of
+    /// about its size takes it without waiting. All kept memory is released before an
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) is returned.
     pub fn pool(&self) -> PoolSizes {
         self.engine().pool()
     }
 
-    /// Gives back all memory that is kept, once the work that uses it has ended.
+    /// Releases all kept memory, once the work that uses it has ended.
     pub fn trim_pool(&self) {
         self.engine().trim_pool();
     }
 
-    /// Sets how many bytes of memory are kept at most, an eighth of the device's memory by default.
-    /// With 0 none are: all memory is allocated and freed by the driver, as tools that check each
-    /// access need it. The environment variable `WARPNEST_POOL=off` does the same.
+    /// Sets the most bytes of memory that are kept. The default is an eighth of the device's
+    /// memory. With 0 no memory is kept, so the driver allocates and frees all memory; tools that
+    /// check each access need this. The environment variable `WARPNEST_POOL=off` does the same.
     pub fn set_pool_limit(&self, bytes: usize) {
         self.engine().set_pool_limit(bytes);
     }
@@ -180,17 +180,17 @@ impl Device {
         Stream::new(self.shared())
     }
 
-    /// Returns the stream of what is called without one.
+    /// Returns the stream of calls without a stream argument.
     pub fn default_stream(&self) -> &Stream {
         &self.default_stream
     }
 
-    /// Returns how queries in the host's memory are answered.
+    /// Returns the settings by which queries in host memory are answered.
     pub(crate) fn host_chunks(&self) -> &Mutex<HostChunks> {
         &self.shared().host_chunks
     }
 
-    /// Returns what plans may ask of the device.
+    /// Returns the device's properties that plans need.
     pub(crate) fn machine(&self) -> Machine {
         self.engine().machine()
     }
@@ -204,8 +204,8 @@ impl Device {
     }
 }
 
-/// Returns the device of this ordinal: created once, then the same as long as it works, so that its
-/// kernels are loaded once.
+/// Returns the device with this ordinal. It is created once and reused as long as it works, so that
+/// its kernels are loaded once.
 #[cfg(feature = "cuda")]
 fn cuda_device(ordinal: u32) -> Result<Device> {
     static DEVICES: Mutex<BTreeMap<u32, Device>> = Mutex::new(BTreeMap::new());
@@ -214,10 +214,10 @@ fn cuda_device(ordinal: u32) -> Result<Device> {
         let engine = device.engine().as_any().downcast_ref::<CudaEngine>().expect("CUDA devices alone are kept");
         let answer = engine.memory();
         if !engine.is_lost() {
-            // An error that the context survives may be gone at the next call.
+            // If the context is not lost, the error may not occur at the next call.
             return answer.map(|_| device.clone());
         }
-        // If there is no other user of the context, the driver destroys it, and creates a new one.
+        // If nothing else uses the context, the driver destroys it and creates a new context.
         devices.remove(&ordinal);
     }
     let made = CudaEngine::new(ordinal).and_then(Device::from_engine);
@@ -227,8 +227,8 @@ fn cuda_device(ordinal: u32) -> Result<Device> {
 }
 
 impl Stream {
-    /// Returns the device, as a handle whose default stream is this one: what is built with that
-    /// handle is built on this stream, and stays on it.
+    /// Returns the device, as a handle whose default stream is this stream. A table that is built
+    /// with this handle is built on this stream, and its later operations run on it by default.
     ///
     /// ```
     /// use warpnest::{Device, PageMap};
@@ -248,8 +248,8 @@ impl Stream {
     }
 }
 
-/// A device by name: `best`, `cpu`, `cuda` (the first one) or `cuda:N`, as programs take it from
-/// their users.
+/// Parses a device name, as users of programs give it: `best`, `cpu`, `cuda` (the first CUDA
+/// device) or `cuda:N`.
 impl FromStr for Device {
     type Err = Error;
 

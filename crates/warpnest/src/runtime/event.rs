@@ -25,7 +25,8 @@ impl Event {
         self.0.synchronize()
     }
 
-    /// Returns the milliseconds of device time from `earlier` to this event; waits for both.
+    /// Returns the milliseconds of device time from `earlier` to this event, after waiting for both
+    /// events.
     ///
     /// # Errors
     /// [`Error::WrongDevice`](crate::Error::WrongDevice) if the events are on devices of different

@@ -1,19 +1,21 @@
-//! Memory and streams of other libraries, by address and by handle: NumPy's, PyTorch's, CuPy's.
+//! Memory and streams of other libraries, such as NumPy, PyTorch and CuPy, by address and handle.
 
 use crate::runtime::allocation::{ALIGNMENT, Allocation, Owner, Tracked};
 use crate::{Buffer, Device, Error, InputError, Result, Stream};
 use gpu_kernels::plain::Plain;
 use std::ffi::c_void;
 
-/// Memory of other libraries, without a copy.
+/// Use of other libraries' memory without a copy.
 impl<T: Plain> Buffer<T> {
-    /// Returns a buffer on memory that somebody else owns: it is not copied, and never freed here.
+    /// Returns a buffer on memory that another library owns. The memory is neither copied nor freed
+    /// here.
     ///
-    /// `address` is one of the device's memory; of the host's for an engine that shares that, as
-    /// the CPU engine does. Work with the buffer is ordered as with any other. What the owner does
-    /// with the memory is ordered by [`Stream::wait_for_foreign`] before, on each stream that uses
-    /// the buffer first, and by [`Buffer::hand_back`] and [`Stream::release_to_foreign`] after. A
-    /// drop of the buffer waits, on the host, for the work that uses it.
+    /// `address` is an address in the device's memory, or in host memory for an engine that shares
+    /// it, such as the CPU engine. Work with the buffer is ordered like work with any other buffer.
+    /// To order it after the owner's earlier work, call [`Stream::wait_for_foreign`] on each stream
+    /// before it first uses the buffer. To order the owner's later work after it, call
+    /// [`Buffer::hand_back`] and [`Stream::release_to_foreign`]. The drop of the buffer waits, on
+    /// the host, for the work that uses it.
     ///
     /// ```
     /// use warpnest::{Buffer, Device, PageMap};
@@ -22,7 +24,7 @@ impl<T: Plain> Buffer<T> {
     /// let stream = device.default_stream();
     /// let map = PageMap::build(&device, &[7u32, 8], &[70u32, 80])?;
     ///
-    /// // The keys of an array of another library, at a multiple of 16 bytes.
+    /// // The keys are in an array of another library, at a multiple of 16 bytes.
     /// let theirs: Vec<[u32; 4]> = vec![[5, 6, 7, 8]];
     /// let address = theirs.as_ptr().expose_provenance();
     /// // SAFETY: the memory has four keys, which nobody writes or frees while the buffer lives.
@@ -34,17 +36,18 @@ impl<T: Plain> Buffer<T> {
     /// ```
     ///
     /// # Errors
-    /// [`InputError::Misaligned`] unless the address is a multiple of 16 bytes: the kernels read as
-    /// many at once. An empty buffer may have any address.
+    /// [`InputError::Misaligned`] unless the address is a multiple of 16 bytes, because the kernels
+    /// read 16 bytes at once. An empty buffer may have any address.
     ///
     /// # Safety
-    /// The device can read and write `length` elements at the address, and they are values of the
-    /// type. As long as the buffer lives, and until the work with it is done, the memory is not
-    /// freed and nobody else writes it, nor reads it if this library writes it. On a CUDA device it
-    /// is memory of the device's primary context, or memory that this can access.
+    /// The device must be able to read and write `length` elements at the address, and they must be
+    /// valid values of the type. While the buffer lives, and until the work with it is complete,
+    /// nobody else may free or write the memory. If this library writes it, nobody else may read
+    /// it. On a CUDA device it must be memory of the device's primary context, or memory that this
+    /// context can access.
     pub unsafe fn from_foreign(device: &Device, address: usize, length: usize) -> Result<Self> {
         let address = match length {
-            // Nothing is there to be read, so the address only has to be one that kernels take.
+            // There is nothing to read, so any address that kernels accept will do.
             0 => ALIGNMENT,
             _ if address.is_multiple_of(ALIGNMENT) => address,
             _ => {
@@ -57,16 +60,17 @@ impl<T: Plain> Buffer<T> {
         Ok(Self::from_allocation(allocation, length))
     }
 
-    /// Ends the use of memory of [`Buffer::from_foreign`] without waiting on the host. Later work
+    /// Ends the use of memory from [`Buffer::from_foreign`] without waiting on the host. Later work
     /// of `stream` waits, on the device, for all work that uses the buffer.
     ///
-    /// What the owner does next with the memory must be ordered after that: it is on this stream,
-    /// or on one that waits for it ([`Stream::release_to_foreign`]), or the host waits for it. The
-    /// buffer is gone, and no drop waits. A buffer whose memory is this library's own is dropped.
+    /// The owner's next work with the memory must be ordered after that work. It must be queued on
+    /// this stream or on a stream that waits for it ([`Stream::release_to_foreign`]), or the host
+    /// must wait. The buffer is consumed without a wait. A buffer that owns its memory is dropped.
     ///
     /// # Errors
     /// [`Error::WrongDevice`] if the stream is on another device than the buffer,
-    /// [`Error::Driver`]; the buffer is gone then, after the host has waited for its work.
+    /// [`Error::Driver`]. In both cases the host waits for the buffer's work, and the buffer is
+    /// dropped.
     pub fn hand_back(self, stream: &Stream) -> Result<()> {
         stream.order_after_uses(&self)?;
         self.allocation().forget_uses_of_others();
@@ -74,22 +78,23 @@ impl<T: Plain> Buffer<T> {
     }
 }
 
-/// Order with streams of other libraries.
+/// Ordering with streams of other libraries.
 impl Stream {
-    /// Makes what is queued on this stream later wait, on the device, for what is queued so far on
+    /// Makes later work on this stream wait, on the device, for the work that is already queued on
     /// a stream of another library. The host does not wait.
     ///
-    /// `handle` is a `CUstream`; null and 1 are the legacy default stream, 2 is this thread's own
-    /// one. An engine of the host has no such streams, and this does nothing.
+    /// `handle` is a `CUstream`. Null and 1 stand for the legacy default stream, and 2 for this
+    /// thread's default stream. An engine on host memory has no such streams, so this does nothing
+    /// there.
     ///
     /// ```no_run
     /// use warpnest::{Buffer, Device, PageMap, Result};
     ///
-    /// /// Looks up the keys of a PyTorch tensor, by its address and length, which PyTorch tells,
-    /// /// and the stream that wrote it.
+    /// /// Looks up the keys of a PyTorch tensor, given its address and length, and the stream that
+    /// /// wrote it.
     /// ///
     /// /// # Safety
-    /// /// They are what PyTorch says of a tensor on this device, which lives.
+    /// /// PyTorch must have returned them for a tensor on this device, which must be alive.
     /// unsafe fn look_up(
     ///     map: &PageMap<u32, u32>,
     ///     device: &Device,
@@ -104,7 +109,7 @@ impl Stream {
     ///     };
     ///     let answers = map.get_many_on(stream, &keys)?;
     ///     keys.hand_back(stream)?;
-    ///     // PyTorch may write the tensor again behind the lookup.
+    ///     // PyTorch may write the tensor again after the lookup.
     ///     // SAFETY: as the caller promises.
     ///     unsafe { stream.release_to_foreign(theirs)? };
     ///     answers.download(stream)
@@ -115,18 +120,18 @@ impl Stream {
     /// [`Error::Driver`].
     ///
     /// # Safety
-    /// On a CUDA device the handle is a stream of the device's primary context, which lives. No
-    /// other thread destroys it meanwhile.
+    /// On a CUDA device the handle must be a live stream of the device's primary context. No other
+    /// thread may destroy the stream during the call.
     pub unsafe fn wait_for_foreign(&self, handle: *mut c_void) -> Result<()> {
         // SAFETY: as the caller promises.
         unsafe { self.queue().wait_for_foreign(handle) }
     }
 
-    /// Makes what is queued later on a stream of another library wait, on the device, for what is
-    /// queued so far on this stream. The host does not wait.
+    /// Makes later work on a stream of another library wait, on the device, for the work that is
+    /// already queued on this stream. The host does not wait.
     ///
-    /// The handle is as for [`Stream::wait_for_foreign`]. On an engine of the host the work is done
-    /// when this returns.
+    /// `handle` is the same as for [`Stream::wait_for_foreign`]. On an engine on host memory, the
+    /// work is complete when this returns.
     ///
     /// # Errors
     /// [`Error::Driver`].
@@ -138,8 +143,8 @@ impl Stream {
         unsafe { self.queue().release_to_foreign(handle) }
     }
 
-    /// Makes this stream wait for all uses of a buffer, and the buffer's later uses for this
-    /// stream.
+    /// Makes later work on this stream wait for all uses of a buffer, and the buffer's later uses
+    /// wait for this stream.
     pub(crate) fn order_after_uses<T>(&self, buffer: &Buffer<T>) -> Result<()> {
         self.batch(|batch| {
             batch.writes(buffer);

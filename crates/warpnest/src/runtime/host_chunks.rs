@@ -1,9 +1,9 @@
-//! Queries in the host's memory, answered in chunks: while one chunk goes to the device, another
-//! one is answered there, and the answers of a third come back.
+//! Queries in host memory, answered in chunks. While one chunk is copied to the device, a second
+//! chunk is answered there, and the answers of a third chunk are copied back.
 //!
-//! Each worker, the caller is one, has a stream and does all steps for a chunk one after the other.
-//! Of the large copies of a device one in each direction goes at a time (`engine/cuda/staged.rs`),
-//! so workers come to be at different steps by themselves.
+//! The caller is one of the workers. Each worker has a stream, and does all steps for a chunk one
+//! after the other. A device makes one large copy in each direction at a time
+//! (`engine/cuda/staged.rs`), so workers get to different steps by themselves.
 
 use crate::Result;
 use crate::runtime::chunk_settings::HostChunks;
@@ -11,22 +11,22 @@ use crate::runtime::device::Device;
 use crate::runtime::stream::Stream;
 use crate::runtime::units::{Units, lock};
 
-/// Changes how queries in the host's memory are answered on a device from now on.
+/// Changes how a device answers later queries in host memory.
 pub(crate) fn set(device: &Device, settings: HostChunks) {
     *lock(device.host_chunks()) = settings;
 }
 
-/// Chunks of queries.
+/// The chunks of a call's queries.
 pub(crate) struct Chunks<'d> {
     device: &'d Device,
-    /// The count of rows of each chunk but the last one, a multiple of 32.
+    /// The count of rows of each chunk except the last one, a multiple of 32.
     pub rows: usize,
     workers: usize,
 }
 
 impl<'d> Chunks<'d> {
-    /// Returns the chunks of so many queries, if each one takes so many bytes. Returns `None` where
-    /// all of them at once are as fast: if they are few, and on a CPU.
+    /// Returns the chunks of `queries` queries of `bytes` bytes each. Returns `None` if one launch
+    /// for all queries is as fast: if the queries are few, and on a CPU.
     pub(crate) fn of(device: &'d Device, queries: usize, bytes: usize) -> Option<Self> {
         let HostChunks { bytes: bytes_of_chunk, workers } = *lock(device.host_chunks());
         let rows = (bytes_of_chunk / bytes.max(1)).max(1).next_multiple_of(32);
@@ -34,11 +34,12 @@ impl<'d> Chunks<'d> {
         is_worth_it.then_some(Self { device, rows, workers: workers.min(queries.div_ceil(rows)) })
     }
 
-    /// Answers the queries. For each chunk `work` gets a stream and what the worker keeps from
-    /// chunk to chunk, the queries, and an item of `outputs`; it returns when these are written.
+    /// Answers the queries. For each chunk, `work` gets a stream, the worker's scratch (which it
+    /// keeps between chunks), the queries and an item of `outputs`. It returns when the outputs are
+    /// written.
     ///
     /// # Errors
-    /// The first one. No other chunk is begun then.
+    /// The first error of a chunk. No further chunk is then begun.
     pub(crate) fn answer<K: Sync, O: Send, M: Default>(
         &self,
         queries: &[K],

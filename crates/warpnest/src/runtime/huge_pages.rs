@@ -1,17 +1,17 @@
-//! Huge pages for large new memory of the host: a page is cleared when it is first written, and to
-//! do so for each 4 KiB takes several times as long as the copy that writes them.
+//! Huge pages for large new host memory. The system clears each page when it is first written.
+//! Clearing pages of 4 KiB takes several times as long as the copy that writes them.
 
 use crate::runtime::buffer::zero;
 use gpu_kernels::plain::Plain;
 use std::alloc::{Layout, alloc_zeroed, handle_alloc_error};
 
-/// The fewest bytes that huge pages are asked for.
+/// The fewest bytes for which huge pages are requested.
 const MIN_BYTES: usize = 4 << 20;
-/// The bytes of a huge page, on x86 and where other pages have 4 KiB.
+/// The size in bytes of a huge page, if small pages have 4 KiB.
 const HUGE_PAGE: usize = 2 << 20;
 
-/// Asks for huge pages for memory that is about to be written for the first time, if it is large.
-/// Where there are none, and on other systems than Linux, nothing happens.
+/// Requests huge pages for memory that is about to be written for the first time, if it is large.
+/// Does nothing if there are no huge pages, and on systems other than Linux.
 pub fn advise_huge_pages<T>(memory: *mut [T]) {
     let (first, bytes) = (memory.cast::<u8>(), memory.len() * size_of::<T>());
     let ahead = first.addr().wrapping_neg() % HUGE_PAGE;
@@ -20,26 +20,26 @@ pub fn advise_huge_pages<T>(memory: *mut [T]) {
         return;
     }
     #[cfg(all(target_os = "linux", not(miri)))]
-    // SAFETY: the advice changes how the system holds these pages, which are whole ones, and not
-    // what they contain. For addresses that are not the process's it is refused.
+    // SAFETY: the advice covers whole pages, and does not change their contents. The system refuses
+    // addresses that do not belong to the process.
     let _ = unsafe { libc::madvise(first.wrapping_add(ahead).cast(), whole, libc::MADV_HUGEPAGE) };
 }
 
-/// Returns a vector of so many zeros, in huge pages if it is large. Its memory is first written by
-/// whoever writes the elements.
+/// Returns a vector of `length` zeros, in huge pages if it is large. Its pages are first touched
+/// when its elements are written.
 pub(crate) fn zeros<T: Plain>(length: usize) -> Vec<T> {
     let layout = Layout::array::<T>(length).expect("no more bytes than a vector may have");
     if layout.size() < MIN_BYTES {
         return vec![zero(); length];
     }
-    // SAFETY: the layout has bytes.
+    // SAFETY: the size of the layout is not 0.
     let first = unsafe { alloc_zeroed(layout) };
     if first.is_null() {
         handle_alloc_error(layout);
     }
     advise_huge_pages(std::ptr::slice_from_raw_parts_mut(first, layout.size()));
-    // SAFETY: the global allocator gave the memory for so many elements, and zeros are a value of a
-    // plain type.
+    // SAFETY: the global allocator allocated memory for `length` elements, and zeros are a value of
+    // a plain type.
     unsafe { Vec::from_raw_parts(first.cast(), length, length) }
 }
 
@@ -55,7 +55,7 @@ mod tests {
             words.iter_mut().enumerate().for_each(|(at, word)| word.0 = at as u32);
             advise_huge_pages(words.get_mut(1..).unwrap_or_default());
             assert!(words.iter().enumerate().all(|(at, word)| word.0 == at as u32), "{length} words");
-            // A vector of that capacity is what its drop frees.
+            // The drop must free the allocated capacity.
             assert_eq!(words.capacity(), length);
         }
     }

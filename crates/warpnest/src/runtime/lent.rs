@@ -1,4 +1,4 @@
-//! The program's slices as inputs of launches, and its memory as their output.
+//! The program's slices as inputs of launches, and its vectors as their outputs.
 
 use crate::runtime::allocation::ALIGNMENT;
 use crate::{Buffer, Device, Result, Stream};
@@ -6,8 +6,8 @@ use gpu_kernels::plain::Plain;
 use std::marker::PhantomData;
 use std::ops::Deref;
 
-/// A read-only buffer with the elements of a slice: the slice itself where the device can read
-/// that, and otherwise a copy.
+/// A read-only buffer with the elements of a slice. It is the slice itself if the device can read
+/// that in place, and otherwise a copy.
 #[derive(Debug)]
 pub(crate) struct Lent<'s, T> {
     buffer: Buffer<T>,
@@ -15,13 +15,13 @@ pub(crate) struct Lent<'s, T> {
 }
 
 impl<'s, T: Plain> Lent<'s, T> {
-    /// Returns the elements of `slice` on `device`; returns when they are there.
+    /// Returns the elements of `slice` on `device`, and waits until they are there.
     pub(crate) fn new(device: &Device, slice: &'s [T]) -> Result<Self> {
         let address = slice.as_ptr().expose_provenance();
         let in_place = device.engine().shares_memory_with_host() && address.is_multiple_of(ALIGNMENT);
         let buffer = if in_place && !slice.is_empty() {
-            // SAFETY: no work writes it, since it is given out as `&Buffer` alone. It is dropped,
-            // which waits for what reads it, before the borrow of the slice ends.
+            // SAFETY: no work writes the slice, because the buffer is lent only as `&Buffer`. Its
+            // drop waits for the work that reads it, before the borrow ends.
             unsafe { Buffer::from_foreign(device, address, slice.len())? }
         } else {
             Buffer::from_slice(device, slice)?
@@ -31,10 +31,10 @@ impl<'s, T: Plain> Lent<'s, T> {
 }
 
 impl<'s, T> Lent<'s, T> {
-    /// Returns the same elements as ones of another type.
+    /// Returns the same elements as elements of another type.
     ///
     /// # Safety
-    /// Elements of the one type are values of the other, and as large.
+    /// Every element must be a valid value of the other type, which has the same size.
     pub(crate) unsafe fn reinterpreted<U>(self) -> Lent<'s, U> {
         // SAFETY: as the caller promises.
         Lent { buffer: unsafe { self.buffer.reinterpreted() }, slice: PhantomData }
@@ -48,23 +48,26 @@ impl<T> Deref for Lent<'_, T> {
     }
 }
 
-/// A buffer whose elements are to be a `Vec`: that memory itself where the device can write it.
+/// A buffer that becomes a `Vec`. If the device can write host memory, the buffer uses the vector's
+/// memory.
 #[derive(Debug)]
 pub(crate) struct Output {
-    // The buffer comes before the memory, so that work has ended when that is freed.
+    // The buffer is declared before the memory, so its drop waits for work before the memory is
+    // freed.
     buffer: Buffer<u32>,
-    /// The memory of the buffer, if it is the host's.
+    /// The memory of the buffer, if it is host memory.
     elements: Option<Vec<u32>>,
 }
 
 impl Output {
-    /// Returns `length` elements on `device`; where the memory is the host's they are zeros.
+    /// Returns a buffer of `length` elements on `device`, which are zeros if its memory is host
+    /// memory.
     pub(crate) fn new(device: &Device, length: usize) -> Result<Self> {
         if device.engine().shares_memory_with_host() && length != 0 {
             let mut elements = vec![0u32; length];
             let address = elements.as_mut_ptr().expose_provenance();
             if address.is_multiple_of(ALIGNMENT) {
-                // SAFETY: only the buffer reaches the elements, and it is dropped before them.
+                // SAFETY: only the buffer accesses the elements, and it is dropped before them.
                 let buffer = unsafe { Buffer::from_foreign(device, address, length)? };
                 return Ok(Self { buffer, elements: Some(elements) });
             }
@@ -72,11 +75,11 @@ impl Output {
         Ok(Self { buffer: Buffer::uninitialized(device, length)?, elements: None })
     }
 
-    /// Returns the first `length` elements, after the work that writes them now.
+    /// Returns the first `length` elements, after waiting for the work that writes them.
     pub(crate) fn into_vec(self, stream: &Stream, length: usize) -> Result<Vec<u32>> {
         let Self { buffer, elements } = self;
         let Some(mut elements) = elements else { return buffer.download_front(stream, length) };
-        // This waits for what writes the buffer.
+        // The drop waits for the work that writes the buffer.
         drop(buffer);
         elements.truncate(length);
         elements.shrink_to_fit();

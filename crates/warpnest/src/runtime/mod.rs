@@ -1,13 +1,13 @@
 //! The runtime of tables and primitives: devices, their memory, streams, and the engines behind
 //! them.
 //!
-//! Read `device`, `buffer` and `view` first, then `stream` with the `engine`s behind it: a launch
-//! records what it reads and writes by the `pointers` that its kernel gets, and `event`s order
-//! streams. An engine says what `machine` it is, and plans ask that alone. `transfer`, `staging`
-//! and `lent` copy; large new memory of the host is in `huge_pages`. `host_chunks` answers queries
-//! in the host's memory chunk by chunk, by threads that take `units` of work. `module` and `ptx`
-//! are the kernels, `foreign` is for other libraries. An `allocation` has the events of a buffer's
-//! last uses.
+//! Read `device`, `buffer` and `view` first, then `stream` and the `engine`s that it uses. A launch
+//! gets `pointers` to buffers, records which buffers it reads and writes, and `event`s order
+//! streams. An engine describes itself as a `machine`, on which plans depend. `transfer`, `staging`
+//! and `lent` copy data, and `huge_pages` allocates large host memory. `host_chunks` answers
+//! queries in host memory chunk by chunk, on threads that take `units` of work. `module` and `ptx`
+//! have the kernels, and `foreign` is for other libraries. An `allocation` has the events of a
+//! buffer's last uses.
 
 pub(crate) mod allocation;
 pub(crate) mod buffer;

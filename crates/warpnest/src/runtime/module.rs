@@ -1,4 +1,4 @@
-//! Kernels of other packages than this library's.
+//! Modules with the kernels of other packages.
 
 use crate::runtime::ptx;
 use crate::{Error, Result};
@@ -6,19 +6,19 @@ use crate::{Error, Result};
 /// The kernels of a package as PTX, which [`Device::load`](crate::Device::load) makes ready to be
 /// launched.
 ///
-/// `cargo warpnest build-ptx` makes the files, or the crate `warpnest-build` from a script: one for
-/// each floor of GPU and driver. A device takes the newest that it can. Their header names the
-/// package that they were built from, and a launch finds its kernel by the package that declares
-/// it.
+/// `cargo warpnest build-ptx`, or the crate `warpnest-build` in a script, makes the PTX files. Each
+/// file is for a minimum version of GPU and driver, and a device loads the newest file that it
+/// supports. The header of a file names its package. A launch finds its kernel by the package that
+/// declares the kernel.
 ///
-/// [`module!`](crate::module!) embeds the two files that are made unless others are asked for.
+/// [`module!`](crate::module!) embeds the two files that are made by default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Module {
     targets: &'static [&'static str],
 }
 
 impl Module {
-    /// Returns the module of PTX for one GPU or several, in any order: the texts of the files.
+    /// Returns the module with the texts of PTX files for one or several GPUs, in any order.
     pub const fn new(targets: &'static [&'static str]) -> Self {
         Self { targets }
     }
@@ -28,17 +28,17 @@ impl Module {
         self.targets
     }
 
-    /// Returns the PTX that a GPU of this compute capability runs, such as `(9, 0)`: the newest
-    /// target first.
+    /// Returns the PTX texts that a GPU of this compute capability, such as `(9, 0)`, can run. The
+    /// newest target comes first.
     pub fn targets_for(&self, capability: (i32, i32)) -> Vec<&'static str> {
         ptx::ranked(self.targets, capability)
     }
 
-    /// Returns the package whose kernels these are.
+    /// Returns the name of the package whose kernels these are.
     ///
     /// # Errors
-    /// [`Error::Module`] if there is no PTX, or if a text has no header of `warpnest-build`, or is
-    /// of another package than the first.
+    /// [`Error::Module`] if there is no PTX, if a text has no header of `warpnest-build`, or if the
+    /// texts are of different packages.
     pub fn package(&self) -> Result<&'static str> {
         let refused = |package: &str, reason: &str| Error::Module { package: package.into(), reason: reason.into() };
         let packages = self.targets.iter().map(|target| ptx::package(target));
@@ -55,12 +55,12 @@ impl Module {
     }
 }
 
-/// Embeds the PTX that `cargo warpnest build-ptx` makes of a package: a [`Module`] of the files
-/// whose names begin so, relative to the source file. `module!("../ptx/own_kernel")` has the files
-/// `../ptx/own_kernel_sm75.ptx` and `../ptx/own_kernel_sm90.ptx`.
+/// Embeds the PTX that `cargo warpnest build-ptx` makes of a package, as a [`Module`]. The argument
+/// is the beginning of the file names, relative to the source file. `module!("../ptx/own_kernel")`
+/// embeds `../ptx/own_kernel_sm75.ptx` and `../ptx/own_kernel_sm90.ptx`.
 ///
-/// Before the first build there are no such files: the program does not compile, and the error says
-/// to run `cargo warpnest build-ptx` first.
+/// Before the first build the files do not exist. Then the program does not compile, and the error
+/// says to run `cargo warpnest build-ptx` first.
 #[macro_export]
 macro_rules! module {
     ($stem:literal) => {

@@ -1,4 +1,4 @@
-//! The pointers that kernels get, each for a buffer whose use is recorded.
+//! The pointers that kernels get, each to a buffer whose use is recorded.
 
 use crate::runtime::buffer::Buffer;
 use crate::runtime::stream::{Batch, Uses};
@@ -11,12 +11,12 @@ impl<'b> Uses<'b> {
         self.0.read(buffer)
     }
 
-    /// Returns the pointer to a buffer that the kernel writes, and perhaps reads.
+    /// Returns the pointer to a buffer that the kernel writes and may read.
     pub fn write<T>(&self, buffer: &'b mut BufferSlice<T>) -> Global<T> {
         self.0.write(buffer)
     }
 
-    /// Returns the pointers and steps behind these.
+    /// Returns the batch that records the uses of this launch.
     pub(crate) fn batch(&self) -> &Batch<'b> {
         &self.0
     }
@@ -29,22 +29,22 @@ impl<'b> Batch<'b> {
         self.pointer(buffer)
     }
 
-    /// Returns the pointer to a buffer that the batch writes, and perhaps reads.
+    /// Returns the pointer to a buffer that the batch writes and may read.
     pub(crate) fn write<T>(&self, buffer: &'b Buffer<T>) -> Global<T> {
         self.writes(buffer);
         self.pointer(buffer)
     }
 
-    /// Returns [`Batch::read`] of a buffer, or null.
+    /// Returns [`Batch::read`] of the buffer, or null for `None`.
     ///
     /// # Safety
-    /// The kernel does not access null, as [`Global::null`] demands.
+    /// The kernel must not access a null pointer, as [`Global::null`] demands.
     pub(crate) unsafe fn read_or_null<T>(&self, buffer: Option<&'b Buffer<T>>) -> Global<T> {
         // SAFETY: as the caller promises.
         buffer.map_or_else(|| unsafe { Global::null() }, |buffer| self.read(buffer))
     }
 
-    /// Returns [`Batch::write`] of a buffer, or null.
+    /// Returns [`Batch::write`] of the buffer, or null for `None`.
     ///
     /// # Safety
     /// As for [`Batch::read_or_null`].
@@ -53,15 +53,15 @@ impl<'b> Batch<'b> {
         buffer.map_or_else(|| unsafe { Global::null() }, |buffer| self.write(buffer))
     }
 
-    /// Returns the pointer to a buffer whose use has been recorded. If kernels cannot take it, no
-    /// step is queued from now on.
+    /// Returns the pointer to a buffer whose use is recorded. If its alignment is too small for
+    /// kernels, the batch fails and queues no further step.
     fn pointer<T>(&self, buffer: &Buffer<T>) -> Global<T> {
         if let Err(error) = buffer.check_alignment() {
             self.fail(error);
         }
-        // SAFETY: it goes into launches of the batch that recorded the buffer. They are ordered
-        // against other uses, and the buffer is borrowed until they have their event. If there are
-        // elements at an address that is not aligned, nothing is launched.
+        // SAFETY: the pointer is passed to launches of the batch that recorded the buffer. They are
+        // ordered with other uses, and the buffer stays borrowed until their event is recorded. If
+        // a buffer with elements is misaligned, nothing is launched.
         unsafe { Global::new(buffer.at() as *mut T) }
     }
 }

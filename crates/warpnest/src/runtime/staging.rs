@@ -1,19 +1,19 @@
-//! Memory of the host that data passes through on the way between a device and a file.
+//! Host memory through which data passes between a device and a file.
 
 use crate::runtime::engine::Engine;
 use crate::{Device, Error, Result};
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-/// The bytes of a page: what the length of a staging buffer is rounded up to.
+/// The page size in bytes, to which the length of a staging buffer is rounded up.
 const PAGE: usize = 4096;
 
-/// The fewest bytes for which page-locked memory is worth its allocation, which takes as long as
-/// copying some mebibytes does. Files of a few units are copied through ordinary memory.
+/// The fewest bytes for which page-locked memory is worth its allocation. Allocating it takes as
+/// long as copying several mebibytes, so small files are copied through ordinary memory.
 const WORTH_LOCKING: usize = 2 << 20;
 
-/// A staging buffer: bytes at a multiple of 16, page-locked if there are many and the engine has
-/// such memory.
+/// A staging buffer, which begins at a multiple of 16 bytes. It is page-locked if it is large and
+/// the engine has page-locked memory.
 pub struct Staging {
     memory: Memory,
 }
@@ -24,14 +24,14 @@ enum Memory {
 }
 
 impl Staging {
-    /// Makes a buffer of at least `bytes` zeros.
+    /// Allocates a buffer of at least `bytes` zeros.
     pub fn new(device: &Device, bytes: usize) -> Result<Self> {
         let bytes = bytes.next_multiple_of(PAGE).max(PAGE);
         let engine = device.engine();
         if bytes >= WORTH_LOCKING
             && let Some(address) = engine.allocate_page_locked(bytes)
         {
-            // SAFETY: the memory is new, and has so many bytes.
+            // SAFETY: the memory is new, and has `bytes` bytes.
             unsafe { std::ptr::with_exposed_provenance_mut::<u8>(address).write_bytes(0, bytes) };
             return Ok(Self { memory: Memory::PageLocked { engine: engine.clone(), address, bytes } });
         }
@@ -50,7 +50,8 @@ impl Deref for Staging {
         match &self.memory {
             Memory::PageLocked { address, bytes, .. } => {
                 let first = std::ptr::with_exposed_provenance(*address);
-                // SAFETY: the memory is this buffer's own, has so many bytes, and was set to zeros.
+                // SAFETY: this buffer owns the memory, which has `bytes` bytes and was set to
+                // zeros.
                 unsafe { std::slice::from_raw_parts(first, *bytes) }
             }
             Memory::Ordinary(words) => bytemuck::cast_slice(words),
@@ -63,7 +64,7 @@ impl DerefMut for Staging {
         match &mut self.memory {
             Memory::PageLocked { address, bytes, .. } => {
                 let first = std::ptr::with_exposed_provenance_mut(*address);
-                // SAFETY: as in `deref`, and it is borrowed exclusively.
+                // SAFETY: as in `deref`, and `self` is borrowed exclusively.
                 unsafe { std::slice::from_raw_parts_mut(first, *bytes) }
             }
             Memory::Ordinary(words) => bytemuck::cast_slice_mut(words),
@@ -74,7 +75,8 @@ impl DerefMut for Staging {
 impl Drop for Staging {
     fn drop(&mut self) {
         if let Memory::PageLocked { engine, address, bytes } = &self.memory {
-            // SAFETY: the engine allocated it, and copies are done when their calls return.
+            // SAFETY: the engine allocated the memory, and copies are complete when their calls
+            // return.
             unsafe { engine.free_page_locked(*address, *bytes) };
         }
     }

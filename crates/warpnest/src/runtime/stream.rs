@@ -1,4 +1,4 @@
-//! Streams: work in order, and events between them.
+//! Streams, which run work in order, and events that order streams.
 
 mod batch;
 mod launch;
@@ -15,18 +15,18 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// A queue of work on one device. Work on one stream runs in order. Work on two may overlap, except
-/// where both use a [`Buffer`](crate::Buffer) and one of them writes it. Then the later one waits
-/// for the earlier one, by itself.
+/// A queue of work on one device. Work on one stream runs in order, and work on two streams may
+/// overlap. If both streams use the same [`Buffer`](crate::Buffer) and one of them writes it, the
+/// later work waits for the earlier work automatically.
 ///
-/// Cheap to clone; clones are the same stream.
+/// A stream is cheap to clone, and clones are the same stream.
 #[derive(Clone)]
 pub struct Stream {
     shared: Arc<Shared>,
     order: Arc<Order>,
 }
 
-/// What all handles of a device and its streams share.
+/// The state that all handles of a device and its streams share.
 pub(in crate::runtime) struct Shared {
     pub(in crate::runtime) engine: Arc<dyn Engine>,
     pub(in crate::runtime) fallback_reason: Option<String>,
@@ -34,7 +34,7 @@ pub(in crate::runtime) struct Shared {
 }
 
 impl Shared {
-    /// Returns the shared state of handles of a device on this engine.
+    /// Returns the shared state of the handles of a device on this engine.
     pub(in crate::runtime) fn new(engine: Arc<dyn Engine>, fallback_reason: Option<String>) -> Arc<Self> {
         Arc::new(Self { engine, fallback_reason, host_chunks: Mutex::default() })
     }
@@ -44,8 +44,8 @@ impl Shared {
 struct Order {
     queue: Box<dyn Queue>,
     id: u64,
-    /// The lock from recording an event until every buffer has it. So a buffer's last event of this
-    /// stream is the latest one, also when several host threads use the stream.
+    /// A lock that is held from recording an event until every buffer has the event. So a buffer's
+    /// last event of this stream is the latest event, even if several host threads use the stream.
     recording: Mutex<()>,
 }
 
@@ -62,7 +62,7 @@ impl Stream {
         Self { shared, order: Arc::new(Order { queue, id, recording: Mutex::default() }) }
     }
 
-    /// Waits until all work queued so far is done.
+    /// Waits until all work that is queued so far is complete.
     ///
     /// # Errors
     /// [`Error::Driver`](crate::Error::Driver) or [`Error::Kernel`](crate::Error::Kernel) if some
@@ -71,7 +71,7 @@ impl Stream {
         self.queue().synchronize()
     }
 
-    /// Records the end of what has been queued so far.
+    /// Records an event after the work that is queued so far.
     ///
     /// # Errors
     /// [`Error::Driver`](crate::Error::Driver).
@@ -79,7 +79,7 @@ impl Stream {
         Ok(Event(self.queue().record(true)?))
     }
 
-    /// Returns what plans may ask of the stream's device.
+    /// Returns the device's properties that plans need.
     pub(crate) fn machine(&self) -> Machine {
         self.engine().machine()
     }
@@ -88,7 +88,7 @@ impl Stream {
     ///
     /// # Errors
     /// [`Error::WrongDevice`](crate::Error::WrongDevice) if the stream is on a CUDA device and the
-    /// event is not; [`Error::Driver`](crate::Error::Driver).
+    /// event is not. [`Error::Driver`](crate::Error::Driver).
     pub fn wait(&self, event: &Event) -> Result<()> {
         self.queue().wait(&*event.0)
     }
@@ -97,7 +97,7 @@ impl Stream {
         &*self.order.queue
     }
 
-    /// Returns the number that tells streams apart.
+    /// Returns the stream's unique id.
     pub(crate) fn id(&self) -> u64 {
         self.order.id
     }

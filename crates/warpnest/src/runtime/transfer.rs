@@ -9,14 +9,14 @@ use gpu_kernels::plain::Plain;
 use std::ops::Range;
 use std::ptr::NonNull;
 
-/// Copies of a buffer, or of a part of one.
+/// Copies of a buffer, or of a part of a buffer.
 ///
-/// Between a GPU and ordinary memory of the host, copies of 8 MiB or more are made by several
-/// threads, through page-locked memory that the first one makes. They are fastest to memory that
-/// was written before: new memory must be cleared first. The library asks for huge pages for its
-/// own.
+/// Copies of 8 MiB or more between a GPU and ordinary host memory are made by several threads,
+/// through page-locked memory that the first such copy allocates. They are fastest to memory that
+/// was written before, because the system must first clear new memory. The library requests huge
+/// pages for new memory that it allocates.
 impl<T: Plain> Buffer<T> {
-    /// Copies to the host, after the work that writes the buffer now; returns when it is done.
+    /// Copies the buffer to the host after the work that writes it, and waits for the copy.
     ///
     /// # Errors
     /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
@@ -24,7 +24,7 @@ impl<T: Plain> Buffer<T> {
         self.download_front(stream, self.len())
     }
 
-    /// Copies to `elements`, after the work that writes the buffer now; returns when it is done.
+    /// Copies the buffer to `elements` after the work that writes it, and waits for the copy.
     /// Allocates nothing.
     ///
     /// ```
@@ -50,8 +50,8 @@ impl<T: Plain> Buffer<T> {
         })
     }
 
-    /// Downloads the first `elements` elements, or all if there are fewer, as [`Buffer::download`]
-    /// does.
+    /// Downloads the first `elements` elements, or all elements if there are fewer, as
+    /// [`Buffer::download`] does.
     pub(crate) fn download_front(&self, stream: &Stream, elements: usize) -> Result<Vec<T>> {
         let elements = elements.min(self.len());
         let mut copied = zeros(elements);
@@ -59,18 +59,19 @@ impl<T: Plain> Buffer<T> {
         Ok(copied)
     }
 
-    /// Runs `work` with the elements, after the work that writes them now. Where the host shares
-    /// the device's memory, they are read in place, so no work that began after this may write them
-    /// meanwhile.
+    /// Runs `work` with the elements, after the queued work that writes them. If the host shares
+    /// the device's memory, the elements are read in place. Work that begins later must not write
+    /// them while `work` runs.
     pub(crate) fn with_elements<R>(&self, stream: &Stream, work: impl FnOnce(&[T]) -> R) -> Result<R> {
         let Some(first) = self.in_place(stream)? else { return Ok(work(&self.download(stream)?)) };
-        // SAFETY: the memory is the host's and has so many elements. Safe code that writes them has
-        // the buffer exclusively, and no work is in progress. They were initialized to zeros.
+        // SAFETY: the memory is host memory with `len` elements, which were initialized to zeros.
+        // Safe code needs exclusive access to the buffer to write them, and no work is in progress.
         Ok(work(unsafe { std::slice::from_raw_parts(first.as_ptr(), self.len()) }))
     }
 
-    /// Returns the first element in the host's memory, after the work that writes the elements now;
-    /// `None` where the host does not share the device's memory, or if there are no elements.
+    /// Returns the address of the first element in host memory, after waiting for the work that
+    /// writes the elements. Returns `None` if the host does not share the device's memory, or if
+    /// there are no elements.
     pub(crate) fn in_place(&self, stream: &Stream) -> Result<Option<NonNull<T>>> {
         let is_shared = self.engine().shares_memory_with_host() && self.at().is_multiple_of(align_of::<T>());
         if !is_shared || self.is_empty() {
@@ -83,24 +84,24 @@ impl<T: Plain> Buffer<T> {
         Ok(NonNull::new(std::ptr::with_exposed_provenance_mut(self.at())))
     }
 
-    /// Copies one element to the host, after the work that writes the buffer now; returns when it
-    /// is done.
+    /// Copies one element to the host after the work that writes the buffer, and waits for the
+    /// copy.
     pub(crate) fn download_at(&self, stream: &Stream, index: usize) -> Result<T> {
         let mut element = [zero::<T>()];
         let address = self.at() + index * size_of::<T>();
         assert!(index < self.len(), "the buffer has {} elements", self.len());
         stream.batch(|batch| {
             batch.reads(self);
-            // SAFETY: the element is one of the buffer's.
+            // SAFETY: the element is in the buffer, as asserted above.
             unsafe { batch.queue()?.download(address, bytes_of_mut(&mut element)) }
         })?;
         Ok(element[0])
     }
 
-    /// Copies element `index` to the host, after the work that writes the buffer now; returns when
-    /// it is done. `None` if the buffer has no such element.
+    /// Copies element `index` to the host after the work that writes the buffer, and waits for the
+    /// copy. Returns `None` if the buffer has no such element.
     ///
-    /// It costs the host a wait, some tens of microseconds on a GPU, whatever the buffer's length.
+    /// The wait takes some tens of microseconds on a GPU, whatever the buffer's length.
     ///
     /// # Errors
     /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
@@ -108,10 +109,10 @@ impl<T: Plain> Buffer<T> {
         if index < self.len() { self.download_at(stream, index).map(Some) } else { Ok(None) }
     }
 
-    /// Copies to `device`; returns when the copy is there, or queues it if that is the buffer's own
-    /// device. Between two devices the elements pass through the host's memory.
+    /// Copies the buffer to `device`, and waits for the copy. If `device` is the buffer's own
+    /// device, only queues the copy. Between two devices, the elements pass through host memory.
     ///
-    /// `stream` is one of the device that the buffer is on.
+    /// `stream` must be on the buffer's device.
     ///
     /// ```
     /// use warpnest::{Buffer, Device};
@@ -134,9 +135,9 @@ impl<T: Plain> Buffer<T> {
     }
 }
 
-/// What fills a buffer, or a part of one.
+/// Functions that write a buffer, or a part of a buffer.
 impl<T: Plain, Tail: ?Sized> Buffer<T, Tail> {
-    /// Copies from the host, after the work that uses the buffer now; returns when it is done.
+    /// Copies from the host after the work that uses the buffer, and waits for the copy.
     ///
     /// # Errors
     /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer),
@@ -162,7 +163,8 @@ impl<T: Plain, Tail: ?Sized> Buffer<T, Tail> {
         stream.batch(|batch| batch.copy(source, 0..buffer.bytes(), buffer))
     }
 
-    /// Queues filling every byte with `byte`, of types for which any bytes are a value:
+    /// Queues an operation that sets every byte to `byte`. The type must allow any bytes as a
+    /// value:
     ///
     /// ```compile_fail,E0277
     /// use warpnest::{Buffer, Device};
@@ -181,8 +183,8 @@ impl<T: Plain, Tail: ?Sized> Buffer<T, Tail> {
         self.set_bytes(stream, byte)
     }
 
-    /// Does [`Buffer::fill`] for any type: of one that has not all bytes as values only with 0, or
-    /// if the elements are not read before they are written.
+    /// Does the same as [`Buffer::fill`] for any type. If some bytes are not a valid value of the
+    /// type, `byte` must be 0, or the elements must be written again before they are read.
     pub(crate) fn set_bytes(&mut self, stream: &Stream, byte: u8) -> Result<()> {
         let buffer = self.whole();
         stream.batch(|batch| batch.fill_bytes(buffer, 0..buffer.bytes(), byte))
@@ -190,24 +192,25 @@ impl<T: Plain, Tail: ?Sized> Buffer<T, Tail> {
 }
 
 impl<'b> Batch<'b> {
-    /// Sets the first `elements` elements of a buffer, or all if there are fewer, to 0.
+    /// Sets the first `elements` elements of a buffer, or all elements if there are fewer, to 0.
     pub(crate) fn zero<T>(&self, buffer: &'b Buffer<T>, elements: usize) -> Result<()> {
         self.fill(buffer, elements, 0)
     }
 
-    /// Sets all bytes of the first `elements` elements of a buffer, or of all if there are fewer.
+    /// Sets all bytes of the first `elements` elements of a buffer, or of all elements if there are
+    /// fewer.
     pub(crate) fn fill<T>(&self, buffer: &'b Buffer<T>, elements: usize, byte: u8) -> Result<()> {
         self.fill_bytes(buffer, 0..elements.min(buffer.len()) * size_of::<T>(), byte)
     }
 
-    /// Sets some elements of a buffer to 0.
+    /// Sets a range of a buffer's elements to 0.
     pub(crate) fn zero_range<T>(&self, buffer: &'b Buffer<T>, elements: Range<usize>) -> Result<()> {
         let Range { start, end } = elements;
         self.fill_bytes(buffer, start * size_of::<T>()..end * size_of::<T>(), 0)
     }
 
-    /// Returns the first `words` words of a buffer, if what was queued is done: on a CPU. Elsewhere
-    /// reading them would wait.
+    /// Returns the first `words` words of a buffer on a CPU, where queued work is already complete.
+    /// Returns `None` on a GPU, where reading them would wait.
     pub(crate) fn peek(&self, buffer: &'b Buffer<u64>, words: u64) -> Result<Option<Vec<u64>>> {
         if !self.stream().machine().runs_in_order() {
             return Ok(None);
@@ -215,26 +218,26 @@ impl<'b> Batch<'b> {
         let mut read = vec![0; buffer.len().min(words as usize)];
         let at = buffer.address_of(&(0..size_of_val(&*read)));
         self.reads(buffer);
-        // SAFETY: the buffer has these bytes, and what wrote them is done.
+        // SAFETY: the buffer has these bytes, and the work that wrote them is complete.
         unsafe { self.queue()?.download(at, bytemuck::cast_slice_mut(&mut read))? };
         Ok(Some(read))
     }
 
-    /// Sets some bytes of a buffer's memory.
+    /// Sets a range of bytes of a buffer's memory.
     pub(crate) fn fill_bytes<T>(&self, buffer: &'b Buffer<T>, bytes: Range<usize>, byte: u8) -> Result<()> {
         let at = buffer.address_of(&bytes);
         self.writes(buffer);
         let queue = self.queue()?;
-        // SAFETY: the bytes are the buffer's, as `address_of` checked, and the batch writes it.
+        // SAFETY: `address_of` checked the bytes, and the batch records the write.
         if bytes.is_empty() { Ok(()) } else { unsafe { queue.fill(at, byte, bytes.len()) } }
     }
 
-    /// Copies some bytes of a buffer to the front of another one.
+    /// Copies a range of a buffer's bytes to the front of another buffer.
     pub(crate) fn copy<T, U>(&self, from: &'b Buffer<T>, bytes: Range<usize>, to: &'b Buffer<U>) -> Result<()> {
         self.copy_to(from, bytes, to, 0)
     }
 
-    /// Copies some bytes of a buffer to the bytes of another one that begin at byte `at`.
+    /// Copies a range of a buffer's bytes to another buffer, starting at its byte `at`.
     pub(crate) fn copy_to<T, U>(
         &self,
         from: &'b Buffer<T>,
@@ -246,8 +249,7 @@ impl<'b> Batch<'b> {
         self.reads(from);
         self.writes(to);
         let queue = self.queue()?;
-        // SAFETY: both ranges are in their buffers, as `address_of` checked. The batch reads the
-        // one and writes the other.
+        // SAFETY: `address_of` checked both ranges, and the batch records the read and the write.
         if bytes.is_empty() { Ok(()) } else { unsafe { queue.copy(from_at, to_at, bytes.len()) } }
     }
 }
@@ -260,6 +262,6 @@ fn bytes_of<T: Plain>(words: &[T]) -> &[u8] {
 
 fn bytes_of_mut<T: Plain>(words: &mut [T]) -> &mut [u8] {
     const { _ = T::PROOF };
-    // SAFETY: as in `bytes_of`. What is written comes from values of the type, or is 0.
+    // SAFETY: as in `bytes_of`. Written bytes come from values of the type, or are 0.
     unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), size_of_val(words)) }
 }

@@ -1,10 +1,10 @@
-//! Units of work that several threads take, one after the other, until one fails.
+//! Units of work that several threads take one by one, until one fails.
 
 use crate::{Error, Result};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// The units that no worker has taken yet.
+/// The units that no worker has taken yet, and the first error.
 pub(crate) struct Units<I> {
     rest: Mutex<Option<I>>,
     failed: Mutex<Option<Error>>,
@@ -15,16 +15,16 @@ impl<I: Iterator + Send> Units<I> {
         Self { rest: Mutex::new(Some(units)), failed: Mutex::default() }
     }
 
-    /// Returns the next unit; none if there are no more, or a worker has failed.
+    /// Returns the next unit, or `None` if there are no more or a worker has failed.
     pub(crate) fn next(&self) -> Option<I::Item> {
         lock(&self.rest).as_mut()?.next()
     }
 
-    /// Lets each worker work on a thread of its own, the first one on this thread. Returns the
-    /// first error.
+    /// Runs each worker on its own thread, and the first worker on this thread. Returns the first
+    /// error.
     ///
-    /// The threads are not rayon's: one that waits for a worker could begin other work meanwhile,
-    /// for which the memory is not free.
+    /// The threads are not rayon's. A rayon thread that waits for a worker could begin other work,
+    /// which may need the memory that the waiting work holds.
     pub(crate) fn share<W: Send>(
         &self,
         workers: impl IntoIterator<Item = W>,
@@ -40,7 +40,7 @@ impl<I: Iterator + Send> Units<I> {
             let mut workers = workers.into_iter();
             let own = workers.next();
             for worker in workers {
-                // If there is no thread for it, the others do its work.
+                // If a thread cannot be created, the other workers do its work.
                 let _ = thread::Builder::new().spawn_scoped(scope, || run(worker));
             }
             own.map(run)
@@ -49,7 +49,7 @@ impl<I: Iterator + Send> Units<I> {
     }
 }
 
-/// Returns what a mutex has, even if a thread that held it has panicked.
+/// Locks a mutex, even if a thread that held it has panicked.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

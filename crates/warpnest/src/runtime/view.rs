@@ -1,4 +1,4 @@
-//! Views: parts of buffers, as arguments like whole ones.
+//! Views, which are parts of buffers and can be passed like whole buffers.
 
 use crate::runtime::allocation::{Allocation, Tracked};
 use crate::runtime::buffer::Buffer;
@@ -9,11 +9,11 @@ use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ops::{Bound, Deref, DerefMut, Range, RangeBounds};
 
-/// A buffer, or a part of one, whose length is fixed: what functions write to.
+/// A buffer, or a part of a buffer, with a fixed length. Functions write their results to it.
 ///
-/// It is to a [`Buffer`] what `[T]` is to `Vec<T>`: `&mut buffer` is taken for a
-/// `&mut BufferSlice<T>` wherever that is asked for, and so is a mutable view
-/// ([`Buffer::slice_mut`]). Its elements can be written, and it cannot become another array:
+/// A buffer slice is to a [`Buffer`] as `[T]` is to `Vec<T>`. Both `&mut buffer` and a mutable view
+/// ([`Buffer::slice_mut`]) can be passed as a `&mut BufferSlice<T>`. Its elements can be written,
+/// but it cannot be replaced by another array:
 ///
 /// ```compile_fail,E0277
 /// # use warpnest::{Buffer, Device};
@@ -26,7 +26,7 @@ use std::ops::{Bound, Deref, DerefMut, Range, RangeBounds};
 /// ```
 pub type BufferSlice<T> = Buffer<T, [()]>;
 
-/// Everything that only reads a buffer.
+/// Access to all functions that only read a buffer.
 impl<T> Deref for BufferSlice<T> {
     type Target = Buffer<T>;
     fn deref(&self) -> &Buffer<T> {
@@ -34,32 +34,31 @@ impl<T> Deref for BufferSlice<T> {
     }
 }
 
-/// A part of a buffer for reading, made by [`Buffer::slice`]: `&view` is taken wherever a `&Buffer`
-/// is. `&*buffer.slice(2..8)?` is one, too, and needs no name.
+/// A part of a buffer for reading, made by [`Buffer::slice`]. `&view` can be passed as a `&Buffer`,
+/// and so can the temporary `&*buffer.slice(2..8)?`.
 pub struct BufferView<'b, T> {
-    /// The part, which is given out by reference alone, and so lives no longer than the view.
+    /// The part. It is only lent by reference, so it lives no longer than the view.
     part: ManuallyDrop<Buffer<T>>,
     borrow: PhantomData<&'b Buffer<T>>,
 }
 
-/// A part of a buffer for reading and writing, made by [`Buffer::slice_mut`]: `&mut view` is taken
-/// wherever a `&mut BufferSlice` is, and `&view` wherever a `&Buffer` is.
+/// A part of a buffer for reading and writing, made by [`Buffer::slice_mut`]. `&mut view` can be
+/// passed as a `&mut BufferSlice`, and `&view` as a `&Buffer`.
 pub struct BufferViewMut<'b, T> {
-    /// The part, which is given out as a [`BufferSlice`] alone: no safe code can move or exchange
-    /// that. So while this view lives nothing else reaches its elements.
+    /// The part. It is only lent as a [`BufferSlice`], which safe code can neither move nor
+    /// exchange. So nothing else accesses its elements while this view lives.
     part: ManuallyDrop<Buffer<T>>,
     borrow: PhantomData<&'b mut Buffer<T>>,
 }
 
-/// Parts of a buffer.
+/// Read-only parts of a buffer.
 impl<T> Buffer<T> {
     /// Returns the part with the elements `range`, for reading, without a copy.
     ///
-    /// The part can be copied and downloaded wherever it begins. A kernel takes it, and so does a
-    /// lookup or a primitive, if it begins at a multiple of 16 bytes: a part of a buffer of `u32`
-    /// at a multiple of 4 elements, of `u64` at a multiple of 2. Elsewhere they fail with
-    /// [`InputError::Misaligned`]. Other streams wait for work with a part as if it were with the
-    /// whole buffer.
+    /// The part can be copied and downloaded wherever it begins. Kernels, lookups and primitives
+    /// take it only if it begins at a multiple of 16 bytes: at a multiple of 4 elements of `u32`,
+    /// or of 2 elements of `u64`. Otherwise they fail with [`InputError::Misaligned`]. Other
+    /// streams wait for work with a part as for work with the whole buffer.
     ///
     /// ```
     /// use warpnest::{Buffer, Device, PageMap};
@@ -74,7 +73,7 @@ impl<T> Buffer<T> {
     /// ```
     ///
     /// # Errors
-    /// [`InputError::Range`] if the buffer lacks some of the elements.
+    /// [`InputError::Range`] if the range is not within the buffer.
     pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<BufferView<'_, T>> {
         Ok(BufferView { part: self.part(&within(&range, self.len())?), borrow: PhantomData })
     }
@@ -82,24 +81,24 @@ impl<T> Buffer<T> {
 
 impl Buffer<u64> {
     /// Returns `length` elements of another type that begin at word `first`. They may be written,
-    /// and hold whatever the words do.
+    /// and contain the bytes of the words until then.
     ///
     /// # Panics
-    /// Unless the buffer has all of them.
+    /// Panics unless the buffer contains all of the elements.
     pub(crate) fn elements_at<T: Plain>(&self, first: u64, length: usize) -> BufferView<'_, T> {
         let words = length.checked_mul(size_of::<T>()).map(|bytes| bytes.div_ceil(8)).expect("an array in memory");
         let part = ManuallyDrop::into_inner(self.part(&(first as usize..first as usize + words)));
-        // SAFETY: kernels write elements of the type there before any are read as such.
+        // SAFETY: kernels write elements of the type to this memory before any element is read.
         let mut part = ManuallyDrop::new(unsafe { part.reinterpreted::<T>() });
         part.set_length(length);
         BufferView { part, borrow: PhantomData }
     }
 }
 
-/// Parts of a buffer, or of a part.
+/// Mutable parts of a buffer or part.
 impl<T, Tail: ?Sized> Buffer<T, Tail> {
-    /// Returns the part with the elements `range`, for reading and writing, without a copy. Kernels
-    /// take it where [`Buffer::slice`] says.
+    /// Returns the part with the elements `range`, for reading and writing, without a copy. The
+    /// alignment that kernels need is in [`Buffer::slice`].
     ///
     /// ```
     /// use warpnest::{Buffer, Device};
@@ -120,8 +119,7 @@ impl<T, Tail: ?Sized> Buffer<T, Tail> {
     }
 
     /// Returns the part before element `middle` and the part that begins there, both for writing.
-    /// Work on one stream with the one part and work on another stream with the other wait for each
-    /// other.
+    /// Work with the parts on two streams does not overlap, because both use the buffer's events.
     ///
     /// ```
     /// use warpnest::{Buffer, Device};
@@ -144,8 +142,8 @@ impl<T, Tail: ?Sized> Buffer<T, Tail> {
     }
 }
 
-/// Returns the elements of a range that a user gave, if an array of `length` elements has all of
-/// them.
+/// Returns the start and end of a range that a user gave, if an array of `length` elements contains
+/// the range.
 fn within(range: &impl RangeBounds<usize>, length: usize) -> Result<Range<usize>> {
     let start = match range.start_bound() {
         Bound::Included(&start) => start,

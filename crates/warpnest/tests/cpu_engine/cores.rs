@@ -1,4 +1,4 @@
-//! Work that several cores divide among themselves.
+//! Tests of work that is divided among several cores.
 
 use super::shuffled_threads::ShuffledThreads;
 use super::{distinct, holds, repeated, values};
@@ -8,10 +8,10 @@ use warpnest::relational::{JoinKind, TextColumn, Unique, WideJoin, WideKeys};
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Buffer, Device, LinearConfig};
 
-/// The number of cores among which work is divided here, whatever the machine has.
+/// The count of cores among which the tests divide work, whatever the machine has.
 const CORES: usize = 4;
 
-/// Runs a test where cores have a share of the items each, whose number is as large as that takes.
+/// Runs a test on devices that divide work among several cores.
 fn on_several_cores(test: impl Fn(&Device) + Sync) {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(CORES).build().unwrap();
     pool.install(|| test(&Device::cpu()));
@@ -22,7 +22,7 @@ fn on_several_cores(test: impl Fn(&Device) + Sync) {
 #[cfg_attr(miri, ignore = "Miri has no time for so many items")]
 fn sorts_shared_by_cores() {
     fn with<K: Key, V: Value>(device: &Device) {
-        // A core has 2^16 pairs at least.
+        // Each core gets at least 2^16 pairs.
         let n = 3 << 16 | 5;
         let (stream, mut scratch) = (device.default_stream(), Scratch::new(device));
         let (keys, values) = (repeated::<K>(n), values::<V>(n));
@@ -40,8 +40,8 @@ fn sorts_shared_by_cores() {
     });
 }
 
-/// Joins texts by whole hashes, and by hashes of a few bits, where most pairs have equal hashes and
-/// different texts.
+/// Joins texts by full hashes, and by hashes of a few bits. With few bits, most pairs of equal
+/// hashes have different texts.
 #[test]
 fn joins_of_texts() {
     let n = if cfg!(miri) { 40 } else { 10_000 };
@@ -70,8 +70,9 @@ fn joins_of_texts() {
 #[test]
 fn rows_encoded_by_several_cores() {
     fn with<K: Key>(device: &Device, different: usize) {
-        // A core has 2^13 rows at least. Cores share them if few keys come seldom, and each share
-        // has keys of its own. With 600 keys dictionaries grow. Miri has time for one share.
+        // Each core gets at least 2^13 rows. Cores divide the rows if few keys are rare, and each
+        // core gets different keys. With 600 keys the dictionaries grow. Miri has time for one
+        // core's rows.
         let n = if cfg!(miri) { 1000 } else { 100_003 };
         let keys = distinct::<K>(different + 9);
         let index = |i: usize| if i.is_multiple_of(50) { different + i * 9 / n } else { (i * i / 8) % different };
@@ -93,7 +94,7 @@ fn rows_encoded_by_several_cores() {
             with::<u32>(device, different);
             with::<u64>(device, different);
         }
-        // So many rows with nearly as many keys are sorted.
+        // With nearly as many keys as rows, this many rows are sorted.
         if cfg!(not(miri)) {
             right::<u32>(device, &distinct(1 << 18 | 5));
         }
@@ -104,7 +105,7 @@ fn rows_encoded_by_several_cores() {
 #[cfg_attr(miri, ignore = "Miri has no time for so many items")]
 fn changes_shared_by_cores() {
     fn with<K: Key, V: Value>(device: &Device) {
-        // Cores share 2^14 changes or more. Many are of keys that other cores change, too.
+        // Cores divide 2^14 or more changes. Other cores change many of the same keys.
         let n = 40_000;
         let (keys, again, values) = (distinct::<K>(n), repeated::<K>(n), values::<V>(n));
         for config in [LinearConfig::default(), LinearConfig::default().linear_probing().load(0.95)] {
@@ -113,7 +114,7 @@ fn changes_shared_by_cores() {
             holds(&map, &keys, &values);
             let removed = map.remove_many(&again).unwrap().iter().flatten().count();
             assert_eq!(map.len(), n - removed);
-            // Slots of removed keys are used again, while other cores look for the same keys.
+            // Slots of removed keys are reused while other cores look for the same keys.
             map.get_or_insert_many(&again, &values).unwrap();
             assert_eq!(map.len(), n);
             map.replace_many(&keys, &values).unwrap();

@@ -1,4 +1,4 @@
-//! The blocks of a launch on more threads than there are cores, in any order.
+//! A runner that runs the blocks of a launch on several threads in random order.
 
 use gpu_kernels::types::KeyWord as _;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -6,8 +6,8 @@ use warpnest::Result;
 use warpnest::low_level::engine::{Machine, Runner};
 use warpnest::low_level::kernels::seam::Kernel;
 
-/// Eight threads that take the blocks of a launch one by one, in an order that is different for
-/// each launch.
+/// Eight threads that take the blocks of a launch one by one, in an order that differs between
+/// launches.
 #[derive(Debug)]
 pub struct ShuffledThreads {
     seed: AtomicU64,
@@ -15,20 +15,21 @@ pub struct ShuffledThreads {
 }
 
 impl ShuffledThreads {
-    /// Returns a runner whose orders follow from `seed`.
+    /// Returns a runner whose block orders depend on `seed`.
     pub fn new(seed: u64) -> Self {
         Self { seed: AtomicU64::new(seed), machine: Machine::UNKNOWN }
     }
 
-    /// Makes the engine plan for so many cores, as the CPU engine does, and not as for a GPU.
-    // `tests/tests/all` has no use for it.
+    /// Makes plans for `cores` cores, like the plans for the CPU engine, instead of plans for a
+    /// GPU.
+    // `tests/tests/all` does not use this function.
     #[allow(dead_code)]
     pub fn with_cores(self, cores: usize) -> Self {
         Self { machine: Machine::cpu(cores), ..self }
     }
 }
 
-// SAFETY: it runs each block once, in any order, before it returns.
+// SAFETY: `run` runs each block once, in any order, before it returns.
 unsafe impl Runner for ShuffledThreads {
     fn name(&self) -> &str {
         "crowd"
@@ -46,12 +47,12 @@ unsafe impl Runner for ShuffledThreads {
             for first in 0..threads {
                 let (order, next) = (&order, &next);
                 scope.spawn(move || {
-                    // Each has one at least, also where the first thread could do all before
-                    // another has begun.
+                    // Each thread gets at least one block, even if the first thread could run all
+                    // blocks before another thread has started.
                     let mut place = first;
                     while let Some(&block) = order.get(place) {
-                        // SAFETY: the caller's; blocks of one launch may run at the same time and
-                        // in any order.
+                        // SAFETY: the caller vouches for the pointers, and blocks may run at the
+                        // same time and in any order.
                         unsafe { kernel.run_on_cpu(block..block + 1, blocks) };
                         place = next.fetch_add(1, Relaxed);
                     }

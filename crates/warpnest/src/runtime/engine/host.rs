@@ -1,4 +1,4 @@
-//! Engines whose device memory is the host's: the CPU engine, and those that tests use instead.
+//! Engines whose device memory is host memory: the CPU engine, and engines for tests.
 
 use super::host_allocator::HostAllocator;
 use super::share::share;
@@ -11,22 +11,22 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A runner, which runs the launches of an engine on host memory.
+/// A runner, which runs the kernel launches of an engine on host memory.
 ///
 /// # Safety
-/// `run` must do what the kernel's documentation says and touch no other memory than the kernel's
-/// arguments name. It must be done with that memory when it returns, also after an error: safe code
-/// reads and frees it then. `has_wide_atomics` must not promise more than `run` keeps.
+/// `run` must do what the kernel's documentation says, and touch only the memory that the kernel's
+/// arguments name. When it returns, even with an error, it must no longer use that memory, because
+/// safe code then reads and frees it. `has_wide_atomics` must not promise more than `run` does.
 pub unsafe trait Runner: Debug + Send + Sync + 'static {
     /// Returns the device's name.
     fn name(&self) -> &str;
-    /// Runs `blocks` blocks of `kernel` and returns when they are done.
+    /// Runs `blocks` blocks of `kernel`, and returns when they have ended.
     ///
     /// # Safety
-    /// The kernel's pointers must be valid for what it does with them, with no conflicting use of
-    /// that memory.
+    /// The kernel's pointers must be valid for the kernel's accesses, and no conflicting access to
+    /// that memory may happen meanwhile.
     unsafe fn run(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()>;
-    /// Is told of kernels of another package, as [`Engine::load`] is.
+    /// Makes the kernels of another package ready, as [`Engine::load`] does.
     fn load(&self, _module: &Module) -> Result<()> {
         Ok(())
     }
@@ -34,7 +34,7 @@ pub unsafe trait Runner: Debug + Send + Sync + 'static {
     fn machine(&self) -> Machine {
         Machine::UNKNOWN
     }
-    /// Returns whether its kernels can load and change words of 128 bits as a whole.
+    /// Returns whether this runner's kernels can load and change 128-bit words atomically.
     fn has_wide_atomics(&self) -> bool {
         true
     }
@@ -42,27 +42,27 @@ pub unsafe trait Runner: Debug + Send + Sync + 'static {
     fn shares_memory_with_host(&self) -> bool {
         false
     }
-    /// Is told of memory that kernels may use from now on.
+    /// Informs the runner of memory that kernels may use from now on.
     fn allocated(&self, _address: usize, _bytes: usize) {}
-    /// Is told of memory that kernels may no longer use.
+    /// Informs the runner of memory that kernels may no longer use.
     fn freed(&self, _address: usize) {}
 }
 
-/// The CPU engine's runner: the blocks of a launch are distributed over all cores.
+/// The CPU engine's runner, which distributes the blocks of a launch over all cores.
 #[derive(Debug)]
 pub struct Cores;
 
-/// The most blocks that one task runs: enough to hide the cost of a task.
+/// The most blocks that one task runs, enough to hide the cost of a task.
 const MAX_BLOCKS_PER_TASK: u32 = 64;
-/// The count of tasks for each core, if there are enough blocks: enough to balance the work.
+/// The count of tasks for each core, if there are enough blocks. It balances the work.
 const TASKS_A_CORE: u32 = 8;
-/// The count of threads below which a launch, of an item or so a thread, is done before other cores
-/// have woken up.
+/// The count of threads below which a launch runs on the calling thread, because it is complete
+/// before other cores have woken up.
 const FEW_THREADS: u32 = 1 << 14;
-/// The bytes of shared memory of a large block, which works on as much data.
+/// The bytes of shared memory of a large block, which processes about as many bytes of data.
 const LARGE_BLOCK: usize = 1 << 14;
 
-// SAFETY: it runs every block of the grid once, and returns when all have run.
+// SAFETY: `run` runs every block of the grid once, and returns when all blocks have run.
 unsafe impl Runner for Cores {
     fn name(&self) -> &str {
         "CPU"
@@ -72,15 +72,15 @@ unsafe impl Runner for Cores {
         let small = kernel.entry().shared_bytes + kernel.dynamic_bytes() < LARGE_BLOCK;
         let few = small && blocks.saturating_mul(kernel.threads()) < FEW_THREADS;
         if cores == 1 || blocks == 1 || few {
-            // SAFETY: the caller vouched for the kernel's pointers.
+            // SAFETY: the caller vouches for the kernel's pointers.
             unsafe { kernel.run_on_cpu(0..blocks, blocks) };
             return Ok(());
         }
         let blocks_a_task = blocks.div_ceil(cores.saturating_mul(TASKS_A_CORE)).min(MAX_BLOCKS_PER_TASK);
         share(blocks.div_ceil(blocks_a_task), &|task| {
             let first = task * blocks_a_task;
-            // SAFETY: the caller vouched for the kernel's pointers; blocks of one launch may run at
-            // the same time, as a grid allows.
+            // SAFETY: the caller vouches for the kernel's pointers, and blocks of one launch may
+            // run at the same time.
             unsafe { kernel.run_on_cpu(first..first.saturating_add(blocks_a_task).min(blocks), blocks) };
         });
         Ok(())
@@ -93,7 +93,7 @@ unsafe impl Runner for Cores {
     }
 }
 
-/// An engine on host memory, where every operation is done when its call returns.
+/// An engine on host memory. Each of its operations is complete when its call returns.
 #[derive(Debug)]
 pub struct HostEngine<R> {
     runner: Arc<R>,
@@ -107,11 +107,11 @@ impl<R: Runner> HostEngine<R> {
     }
 }
 
-/// The bytes from which on an allocation is compared with the free memory. If the machine does not
-/// have them, it is refused, and not left to fail on use. For fewer bytes, reading the free memory
-/// would take longer than the allocation.
+/// The size in bytes at which an allocation is compared with the free memory. A larger request than
+/// the free memory is refused, so that it does not fail on use. For smaller allocations, reading
+/// the free memory would take longer than the allocation.
 const ASKED_FOR: usize = 1 << 26;
-// SAFETY: memory comes from the allocator, and the queue's methods do at once what they say.
+// SAFETY: the allocator provides the memory, and the queue's methods complete before they return.
 unsafe impl<R: Runner> Engine for HostEngine<R> {
     fn name(&self) -> &str {
         self.runner.name()
@@ -133,7 +133,7 @@ unsafe impl<R: Runner> Engine for HostEngine<R> {
 
     unsafe fn free(&self, address: usize, bytes: usize) {
         self.runner.freed(address);
-        // SAFETY: as the caller says.
+        // SAFETY: the caller upholds the contract.
         unsafe { self.memory.free(address, bytes) }
     }
 
@@ -173,18 +173,18 @@ struct HostQueue<R> {
 
 impl<R: Runner> Queue for HostQueue<R> {
     unsafe fn upload(&self, from: &[u8], to: usize) -> Result<()> {
-        // SAFETY: the target is an allocation of that many bytes, and a borrowed slice cannot
-        // overlap it.
+        // SAFETY: the target is an allocation of at least `from.len()` bytes, and a borrowed slice
+        // cannot overlap it.
         unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to as *mut u8, from.len()) };
         Ok(())
     }
     unsafe fn download(&self, from: usize, to: &mut [u8]) -> Result<()> {
-        // SAFETY: as in `upload`; allocations start as zeros, so all bytes are initialized.
+        // SAFETY: as in `upload`. Allocations start as zeros, so all bytes are initialized.
         unsafe { std::ptr::copy_nonoverlapping(from as *const u8, to.as_mut_ptr(), to.len()) };
         Ok(())
     }
     unsafe fn copy(&self, from: usize, to: usize, bytes: usize) -> Result<()> {
-        // SAFETY: both lie in allocations.
+        // SAFETY: both ranges lie in allocations.
         unsafe { std::ptr::copy(from as *const u8, to as *mut u8, bytes) };
         Ok(())
     }

@@ -1,34 +1,34 @@
-//! The memory of engines on host memory: all zeros, at addresses that are multiples of 256 bytes.
+//! The allocator of engines on host memory. Allocations are zeroed, at multiples of 256 bytes.
 
 use memmap2::{MmapMut, MmapOptions};
 use std::alloc::Layout;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The bytes from which on memory comes from the operating system, in huge pages if it has them.
-/// The lines of a large table are read in random order: with pages of 4 KiB most reads would also
-/// have to look up where their page is.
+/// The size in bytes at which allocations come from the operating system, in huge pages if
+/// possible. The lines of a large table are read in random order. With pages of 4 KiB, most reads
+/// would also miss the TLB.
 const MAPPED: usize = 4 << 20;
 /// The alignment of addresses, in bytes.
 const ALIGNMENT: usize = 256;
-/// The bytes from which on memory that is given back is kept for the next allocation. To write
-/// zeros there takes a tenth of what the page faults of new memory take.
+/// The size in bytes at which freed memory is kept for the next allocation. Writing zeros to it
+/// takes a tenth of the time that the page faults of new memory take.
 const KEPT: usize = 16 << 10;
-/// The most bytes that are kept.
+/// The most bytes of freed memory that are kept.
 const MAX_KEPT: usize = 32 << 20;
 
-/// The allocator of an engine.
+/// The memory allocator of an engine.
 #[derive(Debug, Default)]
 pub(super) struct HostAllocator {
-    /// Large allocations, by their addresses.
+    /// The large allocations by address.
     mapped: Mutex<HashMap<usize, MmapMut>>,
     kept: Mutex<Kept>,
 }
 
-/// Memory that was given back.
+/// Freed memory that is kept for later allocations.
 #[derive(Debug, Default)]
 struct Kept {
-    /// The addresses, by the count of bytes that begin at each.
+    /// The addresses of the kept blocks, by the size of the block in bytes.
     addresses: HashMap<usize, Vec<usize>>,
     bytes: usize,
 }
@@ -40,7 +40,7 @@ impl Kept {
         Some(address)
     }
 
-    /// Returns whether the memory is kept from now on.
+    /// Keeps a freed block if the limit allows it, and returns whether it did.
     fn keep(&mut self, address: usize, bytes: usize) -> bool {
         let keeps = bytes >= KEPT && self.bytes + bytes <= MAX_KEPT && !cfg!(miri);
         if keeps {
@@ -52,15 +52,15 @@ impl Kept {
 }
 
 impl HostAllocator {
-    /// Returns the address of `bytes` bytes that are 0, if there is memory for them. They must not
-    /// be none.
+    /// Returns the address of `bytes` zeroed bytes, or `None` if there is not enough memory.
+    /// `bytes` must not be 0.
     pub(super) fn allocate(&self, bytes: usize) -> Option<usize> {
         if bytes < MAPPED || cfg!(miri) {
             let layout = layout(bytes)?;
             let kept = lock(&self.kept).take(layout.size());
             if let Some(address) = kept {
-                // SAFETY: so many bytes were allocated there, and nothing has used them since they
-                // were given back.
+                // SAFETY: at least `bytes` bytes were allocated at this address, and nothing has
+                // used them since they were freed.
                 unsafe { (address as *mut u8).write_bytes(0, bytes) };
                 return Some(address);
             }
@@ -69,7 +69,7 @@ impl HostAllocator {
             return (!start.is_null()).then_some(start as usize);
         }
         let map = MmapOptions::new().len(bytes).map_anon().ok()?;
-        // A kernel without huge pages refuses, and the pages are small ones.
+        // A Linux kernel without huge pages refuses the advice, and small pages are used.
         #[cfg(target_os = "linux")]
         let _ = map.advise(memmap2::Advice::HugePage);
         let address = map.as_ptr() as usize;
@@ -77,18 +77,19 @@ impl HostAllocator {
         Some(address)
     }
 
-    /// Gives memory back.
+    /// Frees an allocation.
     ///
     /// # Safety
-    /// It was allocated here with as many bytes, and nothing uses it.
+    /// `allocate(bytes)` of this allocator must have returned the address, and nothing may use the
+    /// memory.
     pub(super) unsafe fn free(&self, address: usize, bytes: usize) {
         if bytes >= MAPPED && !cfg!(miri) {
             lock(&self.mapped).remove(&address);
         } else if let Some(layout) = layout(bytes)
             && !lock(&self.kept).keep(address, layout.size())
         {
-            // SAFETY: `allocate` made it with this layout, and the caller says that nothing uses
-            // it.
+            // SAFETY: `allocate` used this layout, and the caller promises that nothing uses the
+            // memory.
             unsafe { std::alloc::dealloc(address as *mut u8, layout) }
         }
     }
@@ -98,8 +99,8 @@ impl Drop for HostAllocator {
     fn drop(&mut self) {
         for (bytes, addresses) in lock(&self.kept).addresses.drain() {
             for (address, layout) in addresses.into_iter().zip(std::iter::repeat(layout(bytes))) {
-                // SAFETY: `allocate` made it with the layout of so many bytes, and it was given
-                // back.
+                // SAFETY: `allocate` used the layout of `bytes` bytes, and the memory has been
+                // freed by its user.
                 layout.into_iter().for_each(|layout| unsafe { std::alloc::dealloc(address as *mut u8, layout) });
             }
         }
@@ -107,12 +108,13 @@ impl Drop for HostAllocator {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What another thread panicked over is whole: inserting and removing does not panic.
+    // The data is consistent even if another thread panicked, because inserting and removing does
+    // not panic.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the layout of an allocation of so many bytes or some more: one size for several, so that
-/// kept memory serves more of them.
+/// Returns the layout of an allocation of at least `bytes` bytes. The size is rounded up, so that
+/// kept memory fits more requests.
 fn layout(bytes: usize) -> Option<Layout> {
     let eighth = bytes.checked_ilog2().map_or(1, |log| 1 << log >> 3).max(ALIGNMENT);
     Layout::from_size_align(bytes.checked_next_multiple_of(eighth)?, ALIGNMENT).ok()
@@ -126,15 +128,15 @@ mod tests {
     fn memory_is_aligned_and_zero_on_both_sides_of_the_limit() {
         let allocator = HostAllocator::default();
         for bytes in [1, 255, 4096, MAPPED - 1, MAPPED, MAPPED + 1, 3 * MAPPED + 7] {
-            // The second time the memory has been written before.
+            // In the second round the memory has been written before.
             for _ in 0..2 {
                 let address = allocator.allocate(bytes).unwrap();
                 assert_eq!(address % ALIGNMENT, 0, "{bytes} bytes");
-                // SAFETY: these are the bytes that were allocated, and nothing else uses them.
+                // SAFETY: the bytes are allocated, and nothing else uses them.
                 let memory = unsafe { std::slice::from_raw_parts_mut(address as *mut u8, bytes) };
                 assert!(memory.iter().all(|&byte| byte == 0), "{bytes} bytes");
                 memory.fill(0xff);
-                // SAFETY: it was allocated here, and is no longer used.
+                // SAFETY: this allocator allocated the memory, and nothing uses it any more.
                 unsafe { allocator.free(address, bytes) };
             }
         }
@@ -145,7 +147,7 @@ mod tests {
     fn memory_is_kept_for_allocations_of_about_as_many_bytes_up_to_a_limit() {
         let allocator = HostAllocator::default();
         let first = allocator.allocate(100_000).unwrap();
-        // SAFETY: it was allocated here, and is not used.
+        // SAFETY: this allocator allocated the memory, and nothing uses it.
         unsafe { allocator.free(first, 100_000) };
         assert_eq!(allocator.allocate(101_000), Some(first));
         assert_ne!(allocator.allocate(101_000), Some(first), "nobody gave it back");

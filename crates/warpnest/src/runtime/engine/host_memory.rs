@@ -1,17 +1,17 @@
-//! The machine's memory, as much of it as this process may use, according to Linux.
+//! The machine's memory that this process may use, according to Linux.
 
 use super::Memory;
 use std::fs;
 use std::path::Path;
 
-/// Returns the memory of the machine, or what the control groups and the limits (`ulimit`) of this
-/// process leave of it.
-/// Without Linux's files the answer is `u64::MAX`, and allocation itself is the only test.
+/// Returns the memory of the machine, reduced by the limits of this process: its control groups and
+/// its resource limits (`ulimit`). Without Linux's files, both sizes are `u64::MAX`, so only the
+/// allocation itself can fail.
 pub(super) fn memory() -> Memory {
     memory_under(Path::new("/"))
 }
 
-/// Returns the same from the files under `root`.
+/// Does the same as [`memory`] with the files under `root`.
 fn memory_under(root: &Path) -> Memory {
     let machine = fs::read_to_string(root.join("proc/meminfo")).unwrap_or_default();
     let kib = |name: &str| field(&machine, name).map_or(u64::MAX, |kib| kib.saturating_mul(1024));
@@ -21,13 +21,14 @@ fn memory_under(root: &Path) -> Memory {
     limited.chain(process_limits(root)).fold(all, least)
 }
 
-/// Returns the memory that each limit of the process leaves: on its address space, and on the
-/// memory that it alone writes. An allocation beyond one of them fails, whatever the machine has.
+/// Returns the memory that each resource limit of the process leaves. One limit is on the address
+/// space, the other on private writable memory. An allocation beyond a limit fails, even if the
+/// machine has free memory.
 fn process_limits(root: &Path) -> impl Iterator<Item = Memory> {
     let limits = fs::read_to_string(root.join("proc/self/limits")).unwrap_or_default();
     let status = fs::read_to_string(root.join("proc/self/status")).unwrap_or_default();
     [("Max address space ", "VmSize:"), ("Max data size ", "VmData:")].into_iter().filter_map(move |(limit, used)| {
-        // Without a limit the word is `unlimited`.
+        // Without a limit, the word is `unlimited`.
         let total = field(&limits, limit)?;
         let used = field(&status, used).unwrap_or(0).saturating_mul(1024);
         Some(Memory { total, free: total.saturating_sub(used) })
@@ -38,14 +39,14 @@ fn least(one: Memory, other: Memory) -> Memory {
     Memory { total: one.total.min(other.total), free: one.free.min(other.free) }
 }
 
-/// Returns the number behind a name, on the line that begins with it.
+/// Returns the integer after `name`, on the line that begins with `name`.
 fn field(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// Returns the hierarchy and the path of the control group that limits memory, if a line of
-/// `/proc/self/cgroup` names one: `number:controllers:path`.
+/// Parses a line `number:controllers:path` of `/proc/self/cgroup`. If its control group can limit
+/// memory, returns the version of control groups and the group's path.
 fn group(line: &str) -> Option<(&'static Version, &str)> {
     let mut parts = line.splitn(3, ':').skip(1);
     let (controllers, path) = (parts.next()?, parts.next()?);
@@ -56,13 +57,13 @@ fn group(line: &str) -> Option<(&'static Version, &str)> {
     }
 }
 
-/// The files and the names of a version of control groups.
+/// The file names of a version of control groups.
 struct Version {
     mounted: &'static str,
     limit: &'static str,
     usage: &'static str,
-    /// The names in `memory.stat` of memory in use that the kernel frees if it must: copies of
-    /// files.
+    /// The names in `memory.stat` of the memory that caches files, which the kernel frees when
+    /// needed.
     cached: [&'static str; 2],
 }
 
@@ -80,21 +81,21 @@ const V2: Version = Version {
 };
 
 impl Version {
-    /// Returns the memory that the control group at `path` and those above it leave of the
-    /// machine's.
+    /// Returns the part of the machine's memory that the control group at `path` and its parent
+    /// groups allow.
     fn limits(&self, machine: Memory, root: &Path, path: &str) -> Memory {
         let mounted = root.join(self.mounted);
-        // Within a container the path may be the host's: then only the mount itself can be read.
+        // Within a container, the path may be the host's. Then only the mount's own files exist.
         let own = mounted.join(path.trim_start_matches('/'));
         let groups = own.ancestors().take_while(|folder| folder.starts_with(&mounted));
         groups.filter_map(|folder| self.limit(machine, folder)).fold(machine, least)
     }
 
-    /// Returns the memory that one group leaves, if it has a limit.
+    /// Returns the memory that one group allows, if it has a limit.
     fn limit(&self, machine: Memory, folder: &Path) -> Option<Memory> {
         let read = |name: &str| fs::read_to_string(folder.join(name)).ok();
         let number = |name: &str| read(name)?.trim().parse::<u64>().ok();
-        // A group without a limit says `max`, or a number larger than any machine.
+        // A group without a limit has `max` here, or a value larger than any machine's memory.
         let limit = number(self.limit).filter(|&limit| limit < machine.total)?;
         let stat = read("memory.stat").unwrap_or_default();
         let cached = self.cached.iter().filter_map(|name| field(&stat, name)).sum();
@@ -108,7 +109,7 @@ mod tests {
     use super::*;
     use std::path::PathBuf;
 
-    /// A folder with these files, which is removed at the end.
+    /// A folder with test files, which is deleted by the drop.
     struct Files(PathBuf);
 
     impl Files {
@@ -166,7 +167,7 @@ mod tests {
             ("614400", "unlimited", (600 << 10, 300 << 10)),
             ("unlimited", "204800", (200 << 10, 100 << 10)),
             ("614400", "460800", (450 << 10, 300 << 10)),
-            // A limit may be lowered below what is in use.
+            // A limit can be lowered below the memory in use.
             ("1024", "unlimited", (1 << 10, 0)),
         ]
         .into_iter()
@@ -190,13 +191,13 @@ mod tests {
             ("sys/fs/cgroup/outer/inner/memory.current", "400000\n"),
         ];
         assert_eq!(found("outer", &files), (500_000, 300_000));
-        // This is a lower limit further down, most of it in use.
+        // The inner group has a lower limit, and most of it is in use.
         files[5].1 = "410000\n";
         assert_eq!(found("inner", &files), (410_000, 10_000));
-        // More is in use than allowed, which can happen when a limit was lowered.
+        // More memory is in use than allowed, which happens when a limit is lowered.
         files[6].1 = "420000\n";
         assert_eq!(found("over", &files), (410_000, 0));
-        // This is a higher limit further up, which other processes have nearly used up.
+        // The outer group has a higher limit, and other processes have nearly exhausted it.
         files[3].1 = "745000\n";
         files[6].1 = "200000\n";
         assert_eq!(found("others", &files), (410_000, 5_000));

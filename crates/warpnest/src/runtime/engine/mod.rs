@@ -1,11 +1,11 @@
-//! The seam on the host: the engines, which run launches and hold memory.
+//! The host side of the engine interface: engines, which run launches and hold memory.
 //!
-//! With the feature `cpu`, `HostEngine<Cores>` runs kernels as functions on all cores; with the
+//! With the feature `cpu`, `HostEngine<Cores>` runs kernels as functions on all cores. With the
 //! feature `cuda`, the CUDA engine runs PTX on a GPU. The trait is public so that tests can run the
 //! same tables on other engines: the checking back end, or an interpreter of the PTX.
 //!
-//! `host` is the engine of cores, which `share` out blocks, on the memory of `host_allocator`.
-//! `cuda` is the engine of GPUs.
+//! `host` is the CPU engine. It distributes blocks by `share`, and allocates memory by
+//! `host_allocator`. `cuda` is the engine of GPUs.
 
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
@@ -29,7 +29,7 @@ use std::ffi::c_void;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// A device's memory, in bytes.
+/// The memory of a device, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
     /// The bytes of all memory.
@@ -38,20 +38,21 @@ pub struct Memory {
     pub free: u64,
 }
 
-/// The sizes of a device's pool, in bytes; all are 0 where there is none.
+/// The sizes of a device's memory pool, in bytes. All sizes are 0 for a device without a pool.
 ///
-/// A GPU's driver takes long for an allocation and its release. So the memory of buffers that are
+/// A GPU's driver takes long to allocate and release memory. So the memory of buffers that are
 /// dropped is kept for other buffers, up to a limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PoolSizes {
-    /// The bytes that the driver has given: of buffers, and kept.
+    /// The bytes that the driver has allocated: the memory of buffers, and kept memory.
     pub held: u64,
-    /// The most bytes that were held at a time.
+    /// The most bytes that were held at any time.
     pub most_held: u64,
-    /// The bytes that are kept, without parts of blocks that buffers share.
+    /// The kept bytes, without the parts of blocks that buffers share.
     pub kept: u64,
-    /// The most bytes that are kept: [`Device::set_pool_limit`](crate::Device::set_pool_limit).
+    /// The most bytes that may be kept, as set by
+    /// [`Device::set_pool_limit`](crate::Device::set_pool_limit).
     pub limit: u64,
 }
 
@@ -64,21 +65,21 @@ pub struct LastUse {
     pub event: Arc<dyn QueueEvent>,
 }
 
-/// Memory that a buffer may have had before.
+/// Allocated memory that an earlier buffer may have used.
 #[derive(Debug)]
 pub struct Reused {
-    /// Its address.
+    /// The address of the memory.
     pub address: usize,
-    /// The uses by which it was had before: work of other streams must wait for them.
+    /// The earlier uses of the memory. Work on other streams must wait for them.
     pub uses: Vec<LastUse>,
 }
 
-/// The engine that a device runs on.
+/// The engine of a device.
 ///
 /// # Safety
-/// Memory that `allocate` returns must be the engine's queues' to read and write until `free`. A
-/// queue must do what its methods say, and what the engine says of its memory must be true. Safe
-/// code relies on all of it.
+/// Only the engine's queues may read and write memory that `allocate` returns, until `free` is
+/// called. A queue must do what its methods' documentation says, and what the engine says about its
+/// memory must be true.
 pub unsafe trait Engine: Debug + Send + Sync + Any {
     /// Returns the device's name.
     fn name(&self) -> &str;
@@ -91,37 +92,38 @@ pub unsafe trait Engine: Debug + Send + Sync + Any {
     /// # Safety
     /// `address` must come from `allocate(bytes)` of this engine, and nothing may use it any more.
     unsafe fn free(&self, address: usize, bytes: usize);
-    /// Allocates as [`Engine::allocate`] does, memory for work of the stream with id `stream`. It
-    /// may have uses that have not ended.
+    /// Allocates memory, like [`Engine::allocate`], for work of the stream with id `stream`.
+    /// Earlier uses of the memory may not have ended.
     fn take(&self, bytes: usize, _stream: u64) -> Result<Reused> {
         Ok(Reused { address: self.allocate(bytes)?, uses: vec![] })
     }
-    /// Frees an allocation when these uses have ended, which may be later.
+    /// Frees an allocation once the given uses have ended, which may be after this returns.
     ///
     /// # Safety
-    /// `address` must come from `allocate(bytes)` or `take(bytes)` of this engine, and no other use
-    /// of it may be going on or come.
+    /// `address` must come from `allocate(bytes)` or `take(bytes)` of this engine. No other use of
+    /// the memory may be in progress or begin later.
     unsafe fn give(&self, address: usize, bytes: usize, uses: Vec<LastUse>) {
-        // After a driver error the context is lost, and with it the memory: the error cannot be
-        // reported from here.
+        // After a driver error the context is lost, and the memory with it. This function cannot
+        // return the error, so it is ignored.
         let _ = uses.iter().try_for_each(|last| last.event.synchronize());
-        // SAFETY: as the caller promises; the uses have ended.
+        // SAFETY: as the caller promises, and the uses have ended.
         unsafe { self.free(address, bytes) }
     }
-    /// Waits, on the host, for all work of the device, also of other libraries.
+    /// Waits, on the host, for all work of the device, including work of other libraries.
     fn synchronize(&self) -> Result<()> {
         Ok(())
     }
-    /// Returns the sizes of what is kept for allocations to come.
+    /// Returns the sizes of the memory pool.
     fn pool(&self) -> PoolSizes {
         PoolSizes::default()
     }
-    /// Gives back memory that is kept for allocations to come.
+    /// Releases the memory that is kept for later allocations.
     fn trim_pool(&self) {}
-    /// Sets the most bytes that are kept for allocations to come.
+    /// Sets the most bytes that are kept for later allocations.
     fn set_pool_limit(&self, _bytes: usize) {}
-    /// Allocates page-locked memory of the host, `bytes` bytes (not 0) at a multiple of 16. Copies
-    /// from and to it are faster than copies of other memory. `None` if it has none, or none left.
+    /// Allocates `bytes` bytes (not 0) of page-locked host memory, at a multiple of 16. Copies from
+    /// and to it are faster than copies of other memory. Returns `None` if the engine has no such
+    /// memory, or not enough.
     fn allocate_page_locked(&self, _bytes: usize) -> Option<usize> {
         None
     }
@@ -137,12 +139,12 @@ pub unsafe trait Engine: Debug + Send + Sync + Any {
     fn allocates_zeros(&self) -> bool {
         false
     }
-    /// Returns whether kernels may read a slice of the program in place, at an address that is a
-    /// multiple of 16. Then the program may also read the device's memory while no work uses it.
+    /// Returns whether kernels may read a slice of the program in place, if its address is a
+    /// multiple of 16. If so, the program may also read the device's memory while no work uses it.
     fn shares_memory_with_host(&self) -> bool {
         false
     }
-    /// Makes the kernels of another package than this library's ready to be launched.
+    /// Makes the kernels of a package, other than this library's own, ready to be launched.
     fn load(&self, _module: &Module) -> Result<()> {
         Ok(())
     }
@@ -150,16 +152,16 @@ pub unsafe trait Engine: Debug + Send + Sync + Any {
     fn load_kernels(&self) -> Result<()> {
         Ok(())
     }
-    /// Makes the kernel of this name ready, so that its first launch takes neither time nor memory
-    /// for that.
+    /// Makes the kernel of this name ready, so that its first launch spends no time or memory on
+    /// loading.
     fn load_kernel(&self, _name: &str) -> Result<()> {
         Ok(())
     }
-    /// Returns whether its kernels can load and change words of 128 bits as a whole.
+    /// Returns whether the engine's kernels can load and change 128-bit words atomically.
     fn has_wide_atomics(&self) -> bool {
         true
     }
-    /// Returns how it runs blocks.
+    /// Returns how the engine runs blocks.
     fn machine(&self) -> Machine {
         Machine::UNKNOWN
     }
@@ -167,43 +169,44 @@ pub unsafe trait Engine: Debug + Send + Sync + Any {
     fn as_any(&self) -> &dyn Any;
 }
 
-/// A queue of work that runs in order. All operations but the copies from and to the host may
-/// return before they are done.
+/// A queue of work that runs in order. Every operation may return before it is complete, except the
+/// copies from and to the host.
 ///
-/// The `unsafe` methods demand that every address lies, with the bytes named, in allocations of the
-/// engine which no other queue uses in conflict. It may also lie in what
+/// For the `unsafe` methods, every address range must lie in allocations of the engine that no
+/// other queue accesses in conflict. It may also lie in memory that
 /// [`Engine::shares_memory_with_host`] allows. [`Stream`](crate::Stream) ensures this through the
-/// buffers' events. A handle of another library is a stream of the device that lives.
+/// buffers' events. A handle of another library must be a live stream of the device.
 #[allow(clippy::missing_safety_doc, reason = "the trait's own text has it")]
 pub trait Queue: Debug + Send + Sync {
-    /// Copies from the host and waits.
+    /// Copies from the host to the device, and waits.
     unsafe fn upload(&self, from: &[u8], to: usize) -> Result<()>;
-    /// Copies to the host and waits.
+    /// Copies from the device to the host, and waits.
     unsafe fn download(&self, from: usize, to: &mut [u8]) -> Result<()>;
-    /// Copies bytes on the device.
+    /// Copies bytes within the device.
     unsafe fn copy(&self, from: usize, to: usize, bytes: usize) -> Result<()>;
     /// Fills memory with a byte.
     unsafe fn fill(&self, at: usize, byte: u8, bytes: usize) -> Result<()>;
     /// Runs `blocks` blocks of a kernel.
     unsafe fn launch(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()>;
-    /// Records the end of what has been queued; `timed` if the event will be asked for its time.
+    /// Records an event after the queued work. `timed` says whether the event's time will be read.
     fn record(&self, timed: bool) -> Result<Arc<dyn QueueEvent>>;
     /// Makes later work wait for an event.
     fn wait(&self, queue_event: &dyn QueueEvent) -> Result<()>;
-    /// Waits, on the host, until all work is done.
+    /// Waits, on the host, until all queued work is complete.
     fn synchronize(&self) -> Result<()>;
-    /// Runs `work`, which queues something by other means than these methods, behind what has been
-    /// queued. It gets the queue's handle: a `CUstream` whose context is current meanwhile, or null
-    /// if the device is the host, where all earlier work is done then.
+    /// Calls `work`, which queues operations by other means than these methods, after the
+    /// operations that are already queued. `work` gets the queue's handle, a `CUstream` whose
+    /// context is current while `work` runs. If the device is the host, the handle is null and all
+    /// earlier work is complete.
     fn foreign(&self, work: &mut dyn FnMut(*mut c_void)) -> Result<()>;
-    /// Makes later work wait for what has been queued on a stream of another library, by its
-    /// handle. An engine of the host has no such streams, and does nothing; others must override
-    /// this.
+    /// Makes later work wait for the work that is queued on a stream of another library, given by
+    /// its handle. An engine on host memory has no such streams and does nothing. Other engines
+    /// must override this.
     unsafe fn wait_for_foreign(&self, _handle: *mut c_void) -> Result<()> {
         Ok(())
     }
-    /// Makes what is queued later on a stream of another library wait for what has been queued
-    /// here. On an engine of the host the work is done when this returns.
+    /// Makes work that is queued later on a stream of another library wait for the work that is
+    /// queued here. On an engine on host memory, the work is complete when this returns.
     unsafe fn release_to_foreign(&self, _handle: *mut c_void) -> Result<()> {
         self.synchronize()
     }
@@ -217,14 +220,14 @@ pub trait QueueEvent: Debug + Send + Sync {
     fn synchronize(&self) -> Result<()>;
     /// Returns whether the queue has passed the event.
     fn is_done(&self) -> Result<bool>;
-    /// Returns the milliseconds from `earlier`, an event of the same engine, to this one, both
-    /// timed; waits for both.
+    /// Returns the milliseconds from `earlier` to this event, and waits for both. Both events must
+    /// be timed and of the same engine.
     fn milliseconds_since(&self, earlier: &dyn QueueEvent) -> Result<f64>;
     /// Returns the event as `Any`, for downcasts.
     fn as_any(&self) -> &dyn Any;
 }
 
-/// Fails unless both are the same engine.
+/// Fails unless `found` and `expected` are the same engine.
 pub(crate) fn same_device(what: &'static str, found: &Arc<dyn Engine>, expected: &Arc<dyn Engine>) -> Result<()> {
     if Arc::ptr_eq(found, expected) {
         return Ok(());

@@ -1,9 +1,9 @@
-//! Tasks shared out among the calling thread and the threads of rayon's pool.
+//! The distribution of tasks among the calling thread and the threads of rayon's pool.
 //!
-//! rayon's own iterators let the pool do all of them. The caller sleeps meanwhile, and has to wake
-//! a thread first, which takes longer than many launches: 80 µs where cores sleep, and 15 here
-//! (docs/cpu.md). So the caller begins at once, threads help as they wake up, and one that comes
-//! when no task is left is not waited for.
+//! rayon's own iterators leave all tasks to the pool. The caller sleeps meanwhile, and must first
+//! wake a thread, which takes longer than many launches. Where cores sleep, that takes 80 µs,
+//! against 15 µs here (docs/cpu.md). So here the caller begins at once, and threads help as they
+//! wake up. The caller does not wait for a thread that comes when no task is left.
 
 use std::any::Any;
 use std::mem;
@@ -12,14 +12,14 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, Thread};
 
-/// Runs the tasks below `tasks`, on as many threads as the pool has; returns when they are done.
+/// Runs the tasks 0 to `tasks - 1` on the caller and the threads of the pool, and waits for all.
 pub(super) fn share(tasks: u32, work: &(dyn Fn(u32) + Sync)) {
     let helpers = (rayon::current_num_threads() - 1).min(tasks.saturating_sub(1) as usize);
     if helpers == 0 {
         return (0..tasks).for_each(work);
     }
-    // SAFETY: only the lifetime changes. `Shared::run` calls it for tasks alone, and this function
-    // does not return before they are done.
+    // SAFETY: only the lifetime changes. `Shared::run` calls `work` only for tasks, and this
+    // function does not return before all tasks have ended.
     let work = unsafe { std::mem::transmute::<&(dyn Fn(u32) + Sync), &'static (dyn Fn(u32) + Sync)>(work) };
     let shared = Arc::new(Shared {
         work,
@@ -43,18 +43,18 @@ pub(super) fn share(tasks: u32, work: &(dyn Fn(u32) + Sync)) {
     }
 }
 
-/// What the threads share. A helper becomes active before it takes a task; when all are taken and
-/// the caller sees none active, no other one gets a task.
+/// The state that the threads share. A helper becomes active before it takes a task. Once all tasks
+/// are taken and the caller sees no active helper, no other helper gets a task.
 struct Shared {
     work: &'static (dyn Fn(u32) + Sync),
     tasks: u32,
-    /// The first task that nobody has taken.
+    /// The first task that no thread has taken.
     next: AtomicU32,
-    /// The count of helpers that may have a task.
+    /// The count of helpers that may be running a task.
     active: AtomicUsize,
-    /// The count of helpers that may still be asked for.
+    /// The count of helpers that may still be invited.
     invitations: AtomicUsize,
-    /// The last panic.
+    /// The payload of the last panic.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
     caller: Thread,
     /// Whether the caller waits for helpers.
@@ -62,7 +62,8 @@ struct Shared {
 }
 
 impl Shared {
-    /// Asks the pool for a helper. Each one asks for two more, so that nobody has to wake many.
+    /// Invites one helper from the pool. Each helper invites two more, so no thread has to wake
+    /// many.
     fn invite(self: &Arc<Self>) {
         let take = |left: usize| left.checked_sub(1);
         if self.next.load(SeqCst) < self.tasks && self.invitations.fetch_update(SeqCst, SeqCst, take).is_ok() {
@@ -81,7 +82,7 @@ impl Shared {
         }
     }
 
-    /// Does tasks until none is left. After a panic none is.
+    /// Runs tasks until none is left. A panic removes the others.
     fn run(&self) {
         let run = || {
             loop {
@@ -95,7 +96,7 @@ impl Shared {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
             self.next.store(self.tasks, SeqCst);
             let mut first = self.panic.lock().unwrap_or_else(PoisonError::into_inner);
-            // A panic while another one is dropped would leave the caller waiting.
+            // The drop of the other payload could panic, and then the caller would wait forever.
             if let Some(other) = first.replace(panic) {
                 mem::forget(other);
             }

@@ -1,4 +1,4 @@
-//! Batches: steps in a stream, and the buffers that they use.
+//! Batches of steps on a stream, and their buffers.
 
 use super::Stream;
 use crate::runtime::allocation::{Allocation, Tracked};
@@ -13,10 +13,10 @@ use std::rc::Rc;
 /// The most blocks of a grid (CUDA's limit on its first dimension).
 const MAX_BLOCKS: u32 = i32::MAX as u32;
 
-/// The buffers that a launch uses: the only source of pointers for a kernel's arguments.
+/// The buffers that a launch uses, and the only source of pointers for a kernel's arguments.
 ///
-/// A buffer is named once, as read or as written. From that come the pointer, the work of other
-/// streams that the launch waits for, and the time for which the buffer stays borrowed.
+/// Each buffer is named once, as read or as written. From this follow the pointer, the work of
+/// other streams for which the launch waits, and how long the buffer stays borrowed.
 ///
 /// ```compile_fail,E0499
 /// # use warpnest::{Buffer, Device};
@@ -32,7 +32,7 @@ const MAX_BLOCKS: u32 = i32::MAX as u32;
 /// };
 /// ```
 ///
-/// If a buffer is on another device, or waiting fails, the launch returns the error.
+/// If a buffer is on another device, or a wait fails, the launch returns the error.
 #[derive(Debug)]
 pub struct Uses<'b>(pub(in crate::runtime) Batch<'b>);
 
@@ -50,24 +50,24 @@ impl<'b> Uses<'b> {
 
 /// The steps of [`Stream::batch`], and the buffers that they use.
 ///
-/// The pointers that it gives are for the arguments of its launches, and for nothing else. A step
-/// that comes before the error of a buffer is queued. So where an error should leave the outputs as
-/// they were, all buffers are recorded before the first step that writes one.
+/// The batch's pointers may only be used as arguments of its launches. A step before the first
+/// error of a buffer is still queued. So if an error should leave the outputs unchanged, record all
+/// buffers before the first step that writes one.
 #[derive(Debug)]
 pub(crate) struct Batch<'b> {
     pub(super) stream: &'b Stream,
     pub(super) uses: RefCell<Vec<Use<'b>>>,
-    /// The first error of a buffer. After it nothing is queued.
+    /// The first error of a buffer, after which nothing is queued.
     pub(super) failure: RefCell<Option<Error>>,
     /// Whether a step may have been queued.
     pub(super) queued: Rc<Cell<bool>>,
-    /// The tables that have something to do once all is queued.
+    /// The tables that must do more work once all steps are queued.
     pub(super) finishing: RefCell<Vec<Box<dyn Finish + 'b>>>,
 }
 
-/// What a table that a launch changes still has to do when the launch is queued.
+/// The work that a table still has to do after a launch that changes it.
 pub(crate) trait Finish: fmt::Debug {
-    /// Does it; `failed` is the error of the launch. It may wait.
+    /// Does the remaining work, and may wait. `failed` is the error of a failed launch.
     fn finish(self: Box<Self>, stream: &Stream, failed: Option<&Error>) -> Result<()>;
 }
 
@@ -75,7 +75,7 @@ pub(crate) trait Finish: fmt::Debug {
 #[derive(Debug)]
 pub(super) struct Use<'b> {
     pub(super) allocation: &'b Allocation,
-    /// For a write, the count of earlier uses of the memory, which it comes after.
+    /// For a write, the count of earlier uses of the memory, for which the write waits.
     pub(super) written: Option<u64>,
 }
 
@@ -90,7 +90,8 @@ impl<'b> Batch<'b> {
         self.record_use(memory.allocation(), true);
     }
 
-    /// Makes the queue wait for what a use depends on, unless an earlier use has, and records it.
+    /// Makes the queue wait for the work on which a use depends, unless it already waits, and
+    /// records the use.
     fn record_use(&self, allocation: &'b Allocation, written: bool) {
         let mut uses = self.uses.borrow_mut();
         let earlier = uses.iter().position(|earlier| std::ptr::eq(earlier.allocation, allocation));
@@ -115,17 +116,17 @@ impl<'b> Batch<'b> {
         self.stream
     }
 
-    /// Returns whether a step may have been queued, now and later.
+    /// Returns a flag that becomes true when a step may have been queued.
     pub(crate) fn queued(&self) -> Rc<Cell<bool>> {
         self.queued.clone()
     }
 
-    /// Records what is to be done once all is queued.
+    /// Adds a table that must do more work once all steps are queued.
     pub(crate) fn finish_later(&self, table: Box<dyn Finish + 'b>) {
         self.finishing.borrow_mut().push(table);
     }
 
-    /// Keeps steps from being queued from now on; the batch returns the first error.
+    /// Prevents further steps from being queued, and makes the batch return its first error.
     pub(crate) fn fail(&self, error: Error) {
         self.failure.borrow_mut().get_or_insert(error);
     }
@@ -147,7 +148,7 @@ impl<'b> Batch<'b> {
     /// Runs `kernel` on at least `threads` threads. All launches go through this function.
     ///
     /// # Safety
-    /// As for [`Stream::launch`], with pointers that this batch gave.
+    /// As for [`Stream::launch`], with pointers from this batch.
     pub(crate) unsafe fn launch(&self, kernel: &dyn Kernel, threads: u64) -> Result<()> {
         let blocks = threads.div_ceil(kernel.threads() as u64);
         if blocks > MAX_BLOCKS as u64 {
@@ -161,13 +162,13 @@ impl<'b> Batch<'b> {
     /// Runs `blocks` blocks of `kernel`.
     ///
     /// # Safety
-    /// As for [`Stream::launch`], with pointers that this batch gave.
+    /// As for [`Stream::launch`], with pointers from this batch.
     pub(crate) unsafe fn launch_blocks(&self, kernel: &dyn Kernel, blocks: u64) -> Result<()> {
         // SAFETY: as the caller promises for the kernel's arguments.
         unsafe { self.launch(kernel, blocks.saturating_mul(kernel.threads() as u64)) }
     }
 
-    /// Records the end of what has been queued so far.
+    /// Records an event after the steps that are queued so far.
     pub(crate) fn record(&self) -> Result<Event> {
         Ok(Event(self.queue()?.record(true)?))
     }

@@ -1,4 +1,4 @@
-//! Launches and batches in a stream, and the event at the end of each.
+//! Launches and batches on a stream, and the event at the end of each.
 
 use super::Stream;
 use super::batch::{Batch, Use, Uses};
@@ -12,12 +12,12 @@ use std::rc::Rc;
 use std::sync::PoisonError;
 
 impl Stream {
-    /// Runs a kernel on at least `threads` threads. `kernel` makes it, with the pointers that
-    /// [`Uses`] gives for the buffers. The kernel runs after earlier work of this stream, and after
-    /// work of other streams with these buffers.
+    /// Runs a kernel on at least `threads` threads. `kernel` returns the kernel with the pointers
+    /// that [`Uses`] returns for its buffers. The kernel runs after earlier work on this stream,
+    /// and after work on other streams with these buffers.
     ///
-    /// A buffer is used until the kernel is queued, so it can neither be dropped nor written in the
-    /// closure:
+    /// A buffer stays borrowed until the kernel is queued, so the closure can neither drop nor
+    /// write it:
     ///
     /// ```compile_fail,E0505
     /// # use warpnest::{Buffer, Device, low_level::kernels::primitives::iota::{Iota, IotaParams}};
@@ -47,23 +47,23 @@ impl Stream {
     /// };
     /// ```
     ///
-    /// A launch with [`Uses::table_mut`] waits until the kernel is done.
+    /// A launch with [`Uses::table_mut`] waits until the kernel has ended.
     ///
     /// # Errors
     /// [`InputError::GridTooLarge`](crate::InputError::GridTooLarge),
     /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver);
-    /// the error of a change of one of the tables that failed partway;
+    /// the error of an earlier change of one of the tables that failed partway;
     /// [`Error::Kernel`](crate::Error::Kernel) if the module of the kernel's package is not loaded,
-    /// or its PTX takes other arguments; [`Error::Jit`](crate::Error::Jit) if the driver refuses
-    /// the kernel. Nothing is launched then.
+    /// or its PTX has other parameters; [`Error::Jit`](crate::Error::Jit) if the driver refuses the
+    /// kernel. In these cases nothing is launched.
     ///
     /// # Safety
-    /// The kernel's arguments must be what the kernel's documentation demands. Every pointer and
-    /// every table among them must be one that [`Uses`] gave for this launch, or a pointer null
-    /// where that text allows it. Those that the kernel writes through must be from [`Uses::write`]
-    /// or [`Uses::table_mut`]. They may go nowhere else. What it writes to a buffer must be values
-    /// of its elements' type, and what it puts into a table values of the table's types: not every
-    /// word is a `char`.
+    /// The arguments must be as the kernel's documentation demands. Every pointer and every table
+    /// among them must come from [`Uses`] for this launch, or be a null pointer where the
+    /// documentation allows it. Pointers and tables that the kernel writes must come from
+    /// [`Uses::write`] or [`Uses::table_mut`]. None may be used outside this launch. The kernel
+    /// must write only valid values of a buffer's element type, and store only valid values of a
+    /// table's types: not every word is a `char`.
     pub unsafe fn launch<'b, K: Kernel>(&'b self, threads: usize, kernel: impl FnOnce(&Uses<'b>) -> K) -> Result<()> {
         self.record_uses(|uses| {
             let kernel = kernel(uses);
@@ -72,7 +72,7 @@ impl Stream {
         })
     }
 
-    /// Does [`Stream::launch`] with a kernel that the closure chooses among several types.
+    /// Does the same as [`Stream::launch`], with a kernel whose type the closure chooses.
     ///
     /// # Errors
     /// As for [`Stream::launch`].
@@ -91,13 +91,14 @@ impl Stream {
         })
     }
 
-    /// Lets code of others queue work on this stream, such as a kernel that CUDA C++ compiled and
-    /// launches. `arguments` makes what that code gets, as for [`Stream::launch`]; `launch` gets it
-    /// with the stream's handle. On a CUDA device this is a `CUstream`, and the device's primary
-    /// context is current meanwhile. On the host it is null: `launch` does the work itself.
+    /// Lets other code queue work on this stream, such as a kernel that is compiled and launched by
+    /// CUDA C++. `arguments` makes that code's arguments, as in [`Stream::launch`], and `launch`
+    /// gets them with the stream's handle. On a CUDA device the handle is a `CUstream`, and the
+    /// device's primary context is current while `launch` runs. On the host the handle is null, and
+    /// `launch` does the work itself.
     ///
-    /// What is queued runs after earlier work of this stream, and after work of other streams with
-    /// the buffers and tables among the arguments; their later work waits for it.
+    /// The queued work runs after earlier work on this stream, and after work on other streams with
+    /// the buffers and tables among the arguments. Later work on those streams waits for it.
     ///
     /// ```
     /// use warpnest::{Buffer, Device};
@@ -120,13 +121,13 @@ impl Stream {
     ///
     /// # Errors
     /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver),
-    /// and what the arguments' tables say of themselves: `launch` is not called then. What `launch`
-    /// returns is not looked at.
+    /// and the errors of the tables among the arguments. In these cases `launch` is not called. The
+    /// value that `launch` returns is not inspected.
     ///
     /// # Safety
-    /// As for [`Stream::launch`]: of the arguments only those from [`Uses::write`] and
-    /// [`Uses::table_mut`] may be written through, with values of their types, and they may go
-    /// nowhere else. What is queued must be on this stream alone, or joined to it by events.
+    /// As for [`Stream::launch`]. Only arguments from [`Uses::write`] and [`Uses::table_mut`] may
+    /// be written, with valid values of their types, and no argument may be used elsewhere. All
+    /// work must be queued on this stream, or on streams that are joined to it by events.
     pub unsafe fn launch_foreign<'b, A, R>(
         &'b self,
         arguments: impl FnOnce(&Uses<'b>) -> A,
@@ -141,13 +142,13 @@ impl Stream {
         })
     }
 
-    /// Queues steps with one event for all of them. Each buffer that they use is recorded by the
-    /// batch, which waits for the work of other streams that the use depends on.
+    /// Queues steps, and records one event after all of them. The batch records each buffer that
+    /// the steps use, and makes the stream wait for earlier work of other streams with it.
     pub(crate) fn batch<'b, R>(&'b self, steps: impl FnOnce(&Batch<'b>) -> Result<R>) -> Result<R> {
         self.record_uses(|uses| steps(&uses.0))
     }
 
-    /// Runs `steps`, and gives the buffers that they recorded the event at their end.
+    /// Runs `steps`, and then records an event for the buffers that they used.
     fn record_uses<'b, R>(&'b self, steps: impl FnOnce(&Uses<'b>) -> Result<R>) -> Result<R> {
         let (mut steps, mut result) = (Some(steps), None);
         self.record_uses_of(&mut |uses| {
@@ -157,7 +158,8 @@ impl Stream {
         Ok(result.expect("the steps were run once"))
     }
 
-    /// Does the same for steps of any type: programs compile only what calls this anew.
+    /// Does the same as [`Stream::record_uses`] without generics, so that programs compile little
+    /// for each caller.
     fn record_uses_of<'b>(&'b self, steps: &mut dyn FnMut(&Uses<'b>) -> Result<()>) -> Result<()> {
         let uses = Uses(Batch {
             stream: self,
@@ -166,13 +168,13 @@ impl Stream {
             queued: Rc::default(),
             finishing: RefCell::default(),
         });
-        // Until the buffers have the event, nothing else can wait for the work.
+        // Until the buffers have the event, nothing else can wait for the queued work.
         let unrecorded = Unrecorded(self.queue());
         let done = steps(&uses);
         let Batch { uses, failure, finishing, .. } = uses.0;
         let done = failure.into_inner().map_or(done, Err);
         let done = self.record_end(uses.into_inner(), unrecorded, done);
-        // The first error says most.
+        // The first error is returned, because it says most.
         let mut finished = Ok(());
         for table in finishing.into_inner() {
             finished = finished.and(table.finish(self, done.as_ref().err()));
@@ -180,16 +182,16 @@ impl Stream {
         done.and(finished)
     }
 
-    /// Gives the buffers that were used the event at the end of what was queued; returns `done`, or
-    /// the error of that.
+    /// Records the event after the queued work for the buffers that were used. Returns `done`, or
+    /// the error of recording if `done` is not an error.
     fn record_end(&self, uses: Vec<Use<'_>>, unrecorded: Unrecorded<'_>, done: Result<()>) -> Result<()> {
         if uses.is_empty() {
-            // No memory is used by what was queued, if anything was.
+            // The queued work, if there is any, uses no memory.
             std::mem::forget(unrecorded);
             return done;
         }
         let _recording = self.order.recording.lock().unwrap_or_else(PoisonError::into_inner);
-        // The event is recorded even after an error, since part of the work may have been queued.
+        // The event is recorded even after an error, because part of the work may be queued.
         let event = match self.queue().record(false) {
             Ok(event) => Event(event),
             // The first error says more.
@@ -206,7 +208,7 @@ impl Stream {
     }
 }
 
-/// A guard that waits for a queue when it is dropped: when work panicked or could not be recorded.
+/// A guard whose drop waits for a queue, because work panicked or its end could not be recorded.
 struct Unrecorded<'q>(&'q dyn Queue);
 
 impl Drop for Unrecorded<'_> {

@@ -1,4 +1,4 @@
-//! What a batch queues, and in which order, on an engine that writes everything down.
+//! Tests of the operations that a batch queues, on an engine that logs every call.
 
 use super::*;
 use crate::runtime::allocation::{Allocation, Owner};
@@ -12,7 +12,7 @@ use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicUsize;
 
-/// What the queues of an engine were asked to do.
+/// The log of all calls of an engine's queues.
 #[derive(Clone, Debug, Default)]
 struct Log(Arc<Mutex<Vec<String>>>);
 
@@ -22,13 +22,13 @@ impl Log {
         Ok(())
     }
 
-    /// Returns the entries since the last call.
+    /// Returns all entries, and removes them.
     fn take(&self) -> Vec<String> {
         std::mem::take(&mut self.0.lock().unwrap())
     }
 }
 
-/// An engine that has no memory, and whose queues do nothing.
+/// An engine whose addresses have no memory, and whose queues only log their calls.
 #[derive(Debug, Default)]
 struct Idle {
     log: Log,
@@ -98,7 +98,7 @@ impl Queue for IdleQueue {
     }
 }
 
-/// A point in the queue with this index.
+/// An event of the queue with this index.
 #[derive(Debug)]
 struct IdleEvent(usize);
 
@@ -136,7 +136,7 @@ fn numbers(output: Global<u32>) -> Iota {
     Iota { output, plan: IotaParams { items: 8, first: 0, padding: 0 } }
 }
 
-/// Queues a use of a buffer.
+/// Queues work that reads or writes a buffer.
 fn use_on(stream: &Stream, buffer: &Buffer<u32>, written: bool) {
     let used = stream.batch(|batch| {
         if written {
@@ -153,16 +153,16 @@ fn use_on(stream: &Stream, buffer: &Buffer<u32>, written: bool) {
 fn a_read_waits_for_the_last_write_of_another_stream_and_a_write_for_the_reads_since_too() {
     let (engine, [a, b, c], log) = world();
     let mut words = buffer(&engine);
-    // SAFETY: nothing runs.
+    // SAFETY: no kernel runs.
     unsafe { a.launch(8, |uses| numbers(uses.write(&mut words))) }.unwrap();
     assert_eq!(log.take(), ["0 launches 1", "0 records"]);
-    // SAFETY: nothing runs.
+    // SAFETY: no kernel runs.
     unsafe { b.launch(8, |uses| numbers(uses.read(&words))) }.unwrap();
     assert_eq!(log.take(), ["1 waits for 0", "1 launches 1", "1 records"]);
-    // SAFETY: nothing runs.
+    // SAFETY: no kernel runs.
     unsafe { c.launch(8, |uses| numbers(uses.write(&mut words))) }.unwrap();
     assert_eq!(log.take(), ["2 waits for 0", "2 waits for 1", "2 launches 1", "2 records"]);
-    // SAFETY: nothing runs.
+    // SAFETY: no kernel runs.
     unsafe { c.launch_dyn(8, |uses| Box::new(numbers(uses.read(&words)))) }.unwrap();
     assert_eq!(log.take(), ["2 launches 1", "2 records"], "work of one stream is in order");
 }
@@ -175,7 +175,7 @@ fn memory_behind_addresses_is_waited_for_as_well() {
     use_on(&b, &written, false);
     log.take();
     let launched = |output: &mut Buffer<u32>, written: &mut Buffer<u32>| {
-        // SAFETY: nothing runs.
+        // SAFETY: no kernel runs.
         unsafe {
             c.launch(8, |uses| {
                 uses.reads(&read);
@@ -198,11 +198,11 @@ fn a_buffer_that_a_batch_reads_and_then_writes_is_waited_for_as_by_a_writer() {
     use_on(&c, &words, false);
     log.take();
     let steps = b.batch(|batch| {
-        // SAFETY: nothing runs.
+        // SAFETY: no kernel runs.
         unsafe { batch.launch(&numbers(batch.read(&words)), 8)? };
         batch.read(&words);
         batch.zero(&words, 8)?;
-        // The use is known by now, in either way.
+        // The batch has recorded both uses by now.
         batch.write(&words);
         batch.read(&words);
         batch.zero(&words, 8)
@@ -211,7 +211,7 @@ fn a_buffer_that_a_batch_reads_and_then_writes_is_waited_for_as_by_a_writer() {
     let upgraded =
         ["1 waits for 0", "1 launches 1", "1 waits for 0", "1 waits for 2", "1 fills", "1 fills", "1 records"];
     assert_eq!(log.take(), upgraded);
-    // It counts as a write afterwards.
+    // Other streams wait for this batch as for a write.
     use_on(&a, &words, false);
     assert_eq!(log.take(), ["0 waits for 1", "0 records"]);
 }
@@ -227,11 +227,11 @@ fn after_a_buffer_of_another_device_nothing_is_launched_and_its_events_are_as_th
     their_log.take();
     let steps = a.batch(|batch| {
         let output = batch.write(&ours);
-        // SAFETY: nothing runs.
+        // SAFETY: no kernel runs.
         unsafe { batch.launch(&numbers(output), 8)? };
         batch.read(&foreign);
-        // What follows ignores the errors, and is not queued all the same.
-        // SAFETY: nothing runs.
+        // The following steps ignore the errors of earlier ones, and are not queued either. SAFETY:
+        // no kernel runs.
         assert!(unsafe { batch.launch(&numbers(output), 8) }.is_err());
         assert!(batch.zero(&late, 8).is_err());
         assert!(batch.copy(&late, 0..4, &ours).is_err());
@@ -239,7 +239,7 @@ fn after_a_buffer_of_another_device_nothing_is_launched_and_its_events_are_as_th
         Ok(())
     });
     assert!(matches!(steps, Err(Error::WrongDevice { what: "a buffer", .. })), "{steps:?}");
-    // What was launched before has its event.
+    // The step before the error has its event.
     assert_eq!(log.take(), ["0 waits for 1", "0 launches 1", "0 records"]);
     assert_eq!(their_log.take(), [""; 0]);
     use_on(&b, &ours, false);
@@ -253,7 +253,7 @@ fn after_a_buffer_of_another_device_nothing_is_launched_and_its_events_are_as_th
 fn a_launch_with_a_buffer_of_another_device_does_nothing() {
     let (_, [a, ..], log) = world();
     let mut foreign = buffer(&world().0);
-    // SAFETY: nothing runs.
+    // SAFETY: no kernel runs.
     let launched = unsafe { a.launch(8, |uses| numbers(uses.write(&mut foreign))) };
     assert!(matches!(launched, Err(Error::WrongDevice { .. })));
     assert_eq!(log.take(), [""; 0]);
@@ -286,16 +286,16 @@ fn work_with_a_part_waits_and_is_waited_for_as_work_with_the_whole() {
     let (engine, [a, b, c], log) = world();
     let mut words = buffer(&engine);
     let mut back = words.slice_mut(4..).unwrap();
-    // SAFETY: nothing runs.
+    // SAFETY: no kernel runs.
     unsafe { a.launch(4, |uses| numbers(uses.write(&mut back))) }.unwrap();
     let front = words.slice(..4).unwrap();
-    // SAFETY: nothing runs.
+    // SAFETY: no kernel runs.
     unsafe { b.launch(4, |uses| numbers(uses.read(&front))) }.unwrap();
     assert_eq!(log.take(), ["0 launches 1", "0 records", "1 waits for 0", "1 launches 1", "1 records"]);
     use_on(&c, &words, true);
     assert_eq!(log.take(), ["2 waits for 0", "2 waits for 1", "2 records"]);
     let (mut front, back) = words.split_at_mut(4).unwrap();
-    // SAFETY: nothing runs.
+    // SAFETY: no kernel runs.
     unsafe {
         a.launch(4, |uses| {
             uses.reads(&back);
@@ -317,7 +317,7 @@ fn two_parts_that_are_written_at_the_same_time_are_both_waited_for() {
     use_on(&c, &words, true);
     log.take();
     let (front, back) = words.split_at_mut(4).unwrap();
-    // The second batch begins and ends while the first one is being queued, as on two threads.
+    // The second batch is queued while the first batch is being queued, as if by another thread.
     let queued = a.batch(|batch| {
         batch.writes(&front);
         use_on(&b, &back, true);
@@ -327,7 +327,7 @@ fn two_parts_that_are_written_at_the_same_time_are_both_waited_for() {
     assert_eq!(log.take(), ["0 waits for 2", "1 waits for 2", "1 records", "0 records"]);
     use_on(&c, &words, false);
     assert_eq!(log.take(), ["2 waits for 1", "2 waits for 0", "2 records"]);
-    // A write after both is all that later work waits for.
+    // Later work waits only for a write after both.
     use_on(&c, &words, true);
     log.take();
     use_on(&a, &words, true);
@@ -341,12 +341,12 @@ fn a_part_that_kernels_cannot_read_is_not_launched_with() {
     let address = words.address() as u64;
     for start in 1..4 {
         let mut part = words.slice_mut(start..).unwrap();
-        // SAFETY: nothing runs.
+        // SAFETY: no kernel runs.
         let launched = unsafe { a.launch(4, |uses| numbers(uses.write(&mut part))) };
         let address = address + 4 * start as u64;
         assert_eq!(launched, Err(Error::Input(InputError::Misaligned { address, alignment: 16 })));
         let mut none = words.slice_mut(start..start).unwrap();
-        // SAFETY: nothing runs, and there is nothing to do.
+        // SAFETY: no kernel runs, and the launch has no threads.
         unsafe { a.launch(0, |uses| numbers(uses.write(&mut none))) }.unwrap();
     }
     assert!(!log.take().iter().any(|entry| entry.contains("launches")));

@@ -1,5 +1,4 @@
-//! The primary context of a device: current while the engine calls the driver, and the previous one
-//! is restored afterwards.
+//! The primary context of a device. It is current while the engine calls the driver.
 
 use super::driver::{Called, Context, Driver, Failure, Ordinal, code, constant};
 use crate::runtime::engine::Memory;
@@ -8,12 +7,12 @@ use std::ffi::CStr;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The bytes of shared memory that are left for arrays of constant length, in a kernel that also
-/// has a dynamic array.
+/// The bytes of shared memory that are left for arrays of constant length in a kernel that also has
+/// a dynamic array.
 const CONSTANT_ARRAYS: usize = 1 << 10;
 
 /// The primary context of a device, which other users of the driver share. It is retained once, and
-/// released when it is dropped.
+/// released when this value is dropped.
 pub(crate) struct Primary {
     driver: &'static Driver,
     device: Ordinal,
@@ -25,7 +24,7 @@ pub(crate) struct Primary {
     pub block_memory: usize,
     /// The count of multiprocessors.
     pub multiprocessors: u32,
-    /// Whether an error has cost the context.
+    /// Whether an error has destroyed the context.
     lost: AtomicBool,
 }
 
@@ -40,22 +39,22 @@ impl fmt::Debug for Primary {
     }
 }
 
-/// A guard: the context is current on this thread while it lives. Then the previous one is current
-/// again.
+/// A guard that keeps the context current on this thread while the guard lives. Its drop makes the
+/// previous context current again.
 pub(crate) struct Entered<'p> {
     primary: &'p Primary,
     /// The driver to call.
     pub driver: &'static Driver,
-    /// The context that was current, if it was another one. It is a raw handle, so this guard stays
-    /// on its thread.
+    /// The context that was current, if it was another context. It is a raw handle, so this guard
+    /// is not sent to another thread.
     previous: Option<Context>,
 }
 
 impl Primary {
-    /// Returns the primary context of the device of this ordinal.
+    /// Returns the primary context of the device with this ordinal.
     ///
     /// # Errors
-    /// [`Error::NoDevice`] if there is no driver or no such device, or if it is too old.
+    /// [`Error::NoDevice`] if there is no driver or no such device, or if the device is too old.
     pub(super) fn retain(ordinal: u32) -> Result<Self> {
         let unusable = |reason: String| Error::NoDevice { ordinal, reason };
         let driver = Driver::get().map_err(unusable)?;
@@ -68,16 +67,16 @@ impl Primary {
             unusable(format!("the driver does not start ({}, {code}); check `nvidia-smi`", driver.name(code)))
         })?;
         let (mut count, mut device) = (0, 0);
-        // SAFETY: the driver writes the number.
+        // SAFETY: the driver writes to a live variable.
         unsafe { driver.cuDeviceGetCount(&mut count) }.map_err(failed)?;
         if ordinal >= count.max(0) as u32 {
             return Err(unusable(format!("this machine has {count} CUDA devices, numbered from 0")));
         }
-        // SAFETY: the driver writes the number.
+        // SAFETY: the driver writes to a live variable.
         unsafe { driver.cuDeviceGet(&mut device, ordinal as i32) }.map_err(failed)?;
         let attribute = |attribute| {
             let mut value = 0;
-            // SAFETY: the driver writes the number.
+            // SAFETY: the driver writes to a live variable.
             unsafe { driver.cuDeviceGetAttribute(&mut value, attribute, device) }.map_err(failed)?;
             Ok::<_, Error>(value)
         };
@@ -91,26 +90,26 @@ impl Primary {
         let block_memory = block_memory.saturating_sub(CONSTANT_ARRAYS);
         let multiprocessors = attribute(constant::MULTIPROCESSOR_COUNT)?.max(1) as u32;
         let mut name = [0; 256];
-        // SAFETY: the driver writes no more than the length that it is given.
+        // SAFETY: the driver writes no more bytes than the length that it is given.
         unsafe { driver.cuDeviceGetName(name.as_mut_ptr(), name.len() as i32 - 1, device) }.map_err(failed)?;
-        // SAFETY: the last of the bytes is still 0.
+        // SAFETY: the driver did not write the last byte, which is still 0.
         let name = unsafe { CStr::from_ptr(name.as_ptr()) }.to_string_lossy().into_owned();
         let mut context = std::ptr::null_mut();
-        // SAFETY: the driver writes the handle.
+        // SAFETY: the driver writes to a live variable.
         unsafe { driver.cuDevicePrimaryCtxRetain(&mut context, device) }.map_err(failed)?;
         let (capability, lost) = ((major, minor), AtomicBool::new(false));
         Ok(Self { driver, device, context, name, capability, block_memory, multiprocessors, lost })
     }
 
-    /// Makes the context current on this thread until the result is dropped; every call of the
-    /// driver needs it.
+    /// Makes the context current on this thread until the returned guard is dropped. Every call of
+    /// the driver needs a current context.
     pub(super) fn enter(&self) -> Result<Entered<'_>> {
         self.try_enter().map_err(|failure| self.error(failure, 0))
     }
 
     fn try_enter(&self) -> std::result::Result<Entered<'_>, Failure> {
         let (driver, mut current) = (self.driver, std::ptr::null_mut());
-        // SAFETY: the driver writes the handle.
+        // SAFETY: the driver writes to a live variable.
         unsafe { driver.cuCtxGetCurrent(&mut current) }?;
         if current == self.context {
             return Ok(Entered { primary: self, driver, previous: None });
@@ -125,7 +124,7 @@ impl Primary {
         &self.name
     }
 
-    /// Returns the driver's handle.
+    /// Returns the driver's handle of the context.
     #[cfg(any(feature = "cust", feature = "cudarc"))]
     pub(super) fn handle(&self) -> Context {
         self.context
@@ -136,7 +135,7 @@ impl Primary {
         self.enter()?.memory().map_err(|failure| self.error(failure, 0))
     }
 
-    /// Returns whether an error has cost the context.
+    /// Returns whether an error has destroyed the context.
     pub(super) fn is_lost(&self) -> bool {
         self.lost.load(Ordering::Relaxed)
     }
@@ -146,12 +145,12 @@ impl Primary {
         called.map_err(|failure| self.error(failure, 0))
     }
 
-    /// Returns the error of a call. `asked` is the count of bytes that it asked for, if that is
-    /// known. Records that the context is lost, if it is.
+    /// Returns the error of a call. `asked` is the count of bytes that the call requested, or 0 if
+    /// it is unknown. If the context is lost, records that.
     pub(super) fn error(&self, failure: Failure, asked: u64) -> Error {
         let Failure { call, code } = failure;
         if code == code::OUT_OF_MEMORY {
-            // The figure helps, and is not worth another error.
+            // A failure to read the free memory is not reported.
             let memory = self.try_enter().and_then(|entered| entered.memory());
             let (free, total) = memory.map_or((0, 0), |memory| (memory.free, memory.total));
             return Error::OutOfMemory { asked, free, total, device: self.name.clone() };
@@ -171,7 +170,7 @@ impl Entered<'_> {
 
     fn memory(&self) -> std::result::Result<Memory, Failure> {
         let (mut free, mut total) = (0, 0);
-        // SAFETY: the driver writes the numbers.
+        // SAFETY: the driver writes both sizes to live variables.
         unsafe { self.driver.cuMemGetInfo_v2(&mut free, &mut total) }?;
         Ok(Memory { total: total as u64, free: free as u64 })
     }
@@ -180,8 +179,8 @@ impl Entered<'_> {
 impl Drop for Entered<'_> {
     fn drop(&mut self) {
         if let Some(previous) = self.previous {
-            // SAFETY: the context was current when this was made. If there was none, the driver
-            // takes this one off its stack.
+            // SAFETY: the context was current when this guard was made. If there was none, the
+            // handle is null, and the driver removes the primary context from its stack.
             let _ = unsafe { self.driver.cuCtxSetCurrent(previous) };
         }
     }
@@ -189,7 +188,7 @@ impl Drop for Entered<'_> {
 
 impl Drop for Primary {
     fn drop(&mut self) {
-        // SAFETY: `retain` retained it, and nothing of this crate uses it any more.
+        // SAFETY: `retain` retained the context, and nothing in this crate uses it any more.
         let _ = unsafe { self.driver.cuDevicePrimaryCtxRelease_v2(self.device) };
     }
 }

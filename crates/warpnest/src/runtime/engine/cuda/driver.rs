@@ -1,13 +1,14 @@
-//! The functions of NVIDIA's driver library that the engine calls, found when the program runs.
+//! The functions of NVIDIA's driver library that the engine calls, looked up at run time.
 //!
-//! Each returns a plain number. The existing bindings, `cust`'s and `cudarc`'s, declare a Rust
-//! enum. A newer driver returns numbers that their enums lack, which is undefined behaviour.
+//! Each function returns its result code as an integer. The existing bindings, `cust` and `cudarc`,
+//! declare the result as a Rust enum. A newer driver returns codes that their enums lack, which is
+//! undefined behaviour.
 
 use libloading::Library;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::OnceLock;
 
-/// The name under which the loader finds the driver.
+/// The file name by which the dynamic loader finds the driver.
 const LIBRARY: &str = "libcuda.so.1";
 
 /// The driver's index of a device.
@@ -25,7 +26,7 @@ pub(crate) type Stream = *mut c_void;
 /// The driver's handle of an event.
 pub(crate) type Event = *mut c_void;
 
-/// The attributes, flags and options that the engine names, as `cuda.h` numbers them.
+/// The attributes, flags and options that the engine uses, with their values in `cuda.h`.
 pub(crate) mod constant {
     use std::ffi::{c_int, c_uint};
 
@@ -46,12 +47,12 @@ pub(crate) mod constant {
     pub(crate) const JIT_ERROR_LOG_BUFFER_SIZE_BYTES: c_uint = 6;
 }
 
-/// The driver's result codes that the engine handles specially, as `cuda.h` numbers them.
+/// The driver's result codes that the engine handles specially, with their values in `cuda.h`.
 pub(crate) mod code {
     pub(crate) const OUT_OF_MEMORY: u32 = 2;
     pub(crate) const NOT_READY: u32 = 600;
-    /// The codes of refused PTX: invalid images, PTX and sources, of a version or for a GPU that
-    /// the driver does not know, or with no compiler for it.
+    /// The codes by which the driver refuses PTX. They stand for invalid images, PTX and sources,
+    /// for a version or GPU that the driver does not know, and for a missing compiler.
     pub(crate) const REFUSALS: [u32; 7] = [200, 209, 218, 221, 222, 223, 300];
     /// The codes after which every call in the context fails. They are device unavailable, invalid
     /// context, ECC and NVLink errors, a contained error, illegal address, time-out, destroyed
@@ -59,7 +60,7 @@ pub(crate) mod code {
     pub(crate) const LOST: [u32; 16] = [46, 201, 214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721];
 }
 
-/// A call that the driver did not answer with success.
+/// The failure of a call of the driver.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Failure {
     /// The name of the function.
@@ -95,7 +96,7 @@ macro_rules! functions {
                 /// Calls the driver's function of this name.
                 ///
                 /// # Safety
-                /// As the driver's documentation says.
+                /// The caller must keep the driver's contract.
                 #[allow(non_snake_case, reason = "the driver's names")]
                 #[allow(clippy::too_many_arguments, reason = "the driver's functions have them")]
                 pub(crate) unsafe fn $name(&self, $($argument: $type),*) -> Called {
@@ -156,11 +157,10 @@ functions! {
 }
 
 impl Driver {
-    /// Returns the driver of this machine, loaded by the first call; the library stays open from
-    /// then on.
+    /// Returns the driver of this machine. The first call loads the library, which then stays open.
     ///
     /// # Errors
-    /// The text says what is missing, and what to do.
+    /// The error text says what is missing, and what to do about it.
     pub(super) fn get() -> Result<&'static Self, String> {
         static DRIVER: OnceLock<Driver> = OnceLock::new();
         if let Some(driver) = DRIVER.get() {
@@ -174,17 +174,17 @@ impl Driver {
         let driver = Self::find(&library).map_err(|error| {
             format!("{LIBRARY} is no driver, or one that is too old ({error}); install the driver of the GPU")
         })?;
-        // Its functions are used as long as the process runs.
+        // The library stays open, because its functions are used later.
         std::mem::forget(library);
         Ok(DRIVER.get_or_init(|| driver))
     }
 
-    /// Returns the driver's name of a result code: newer drivers have codes that are not listed
+    /// Returns the driver's name of a result code. Newer drivers have codes that are not listed
     /// here.
     pub(super) fn name(&self, code: u32) -> String {
         let mut name = std::ptr::null();
-        // SAFETY: the driver sets the pointer to a string of its own, which lives as long as it
-        // does, or to null.
+        // SAFETY: the driver sets the pointer to null or to a string of its own, which lives as
+        // long as the driver.
         match unsafe { self.cuGetErrorName(code, &mut name) } {
             // SAFETY: as above.
             Ok(()) if !name.is_null() => unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned(),

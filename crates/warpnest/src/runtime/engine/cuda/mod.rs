@@ -1,8 +1,8 @@
-//! The CUDA engine: kernels as PTX, through the driver.
+//! The CUDA engine, which runs kernels as PTX through the driver.
 //!
-//! `driver` has the functions that are found when the program runs, `context` the state of a
-//! device. `module` compiles kernels, `queue` launches them, in `event`s' order. `pool` has the
-//! memory of buffers; `readback`, `staged` and `page_locked` are memory of the host, for copies.
+//! `driver` has the driver's functions, looked up at run time, and `context` the state of a device.
+//! `module` compiles kernels, `queue` launches them, and `event` orders them. `pool` has the memory
+//! of buffers. `readback`, `staged` and `page_locked` have host memory for copies.
 
 mod context;
 mod driver;
@@ -37,7 +37,8 @@ pub(crate) struct CudaEngine {
 }
 
 impl CudaEngine {
-    /// Makes the engine of the device of this ordinal, in its primary context, with its kernels.
+    /// Creates the engine of the device with this ordinal, in its primary context, with its
+    /// kernels.
     pub(crate) fn new(ordinal: u32) -> Result<Self> {
         let primary = Arc::new(Primary::retain(ordinal)?);
         let modules = Modules::new(&primary)?;
@@ -45,8 +46,8 @@ impl CudaEngine {
         Ok(Self { shared: Arc::new(Shared { modules, staged: StagedCopies::default(), primary }), pool })
     }
 
-    /// Takes memory out of the pool, so that another library can free it by the driver. Returns
-    /// whether it can: a part of a segment cannot.
+    /// Removes memory from the pool, so that another library can free it through the driver.
+    /// Returns whether that is possible, which it is not for a part of a segment.
     #[cfg(any(feature = "cust", feature = "cudarc"))]
     pub(super) fn disown(&self, address: usize) -> bool {
         self.pool.disown(address)
@@ -57,8 +58,8 @@ impl CudaEngine {
         self.shared.staged.set(settings);
     }
 
-    /// Returns whether an error has cost the engine its context, as far as calls of the driver have
-    /// told.
+    /// Returns whether an error has destroyed the engine's context, as far as calls of the driver
+    /// have shown.
     pub(crate) fn is_lost(&self) -> bool {
         self.shared.primary.is_lost()
     }
@@ -76,8 +77,8 @@ impl fmt::Debug for CudaEngine {
     }
 }
 
-/// Returns the error of a device that could not be made; for a lost context, one that says what to
-/// do.
+/// Returns the error of a device that could not be created. For a lost context, the error says what
+/// to do.
 pub(crate) fn explained(ordinal: u32, error: Error) -> Error {
     match error {
         Error::Driver { call, code, name } if driver::code::LOST.contains(&code) => Error::NoDevice {
@@ -91,8 +92,8 @@ pub(crate) fn explained(ordinal: u32, error: Error) -> Error {
     }
 }
 
-// SAFETY: memory comes from the driver, and the queue's methods are the driver's operations on one
-// stream.
+// SAFETY: the driver allocates the memory, and the queue's methods are the driver's operations on
+// one stream.
 unsafe impl Engine for CudaEngine {
     fn name(&self) -> &str {
         self.shared.primary.name()
@@ -121,7 +122,7 @@ unsafe impl Engine for CudaEngine {
 
     fn synchronize(&self) -> Result<()> {
         let entered = self.shared.primary.enter()?;
-        // SAFETY: a context is current.
+        // SAFETY: `entered` keeps a context current.
         entered.check(unsafe { entered.driver.cuCtxSynchronize() })
     }
 
@@ -140,17 +141,17 @@ unsafe impl Engine for CudaEngine {
     fn allocate_page_locked(&self, bytes: usize) -> Option<usize> {
         let entered = self.shared.primary.enter().ok()?;
         let mut pointer = std::ptr::null_mut();
-        // SAFETY: the driver writes the address.
+        // SAFETY: the driver writes to a live variable.
         let allocated = unsafe { entered.driver.cuMemAllocHost_v2(&mut pointer, bytes) };
-        // There is a way without it, so the failure is no error.
+        // The caller can work without it, so the failure is not an error.
         allocated.ok().map(|()| pointer.expose_provenance())
     }
 
     unsafe fn free_page_locked(&self, address: usize, _bytes: usize) {
         if let Ok(entered) = self.shared.primary.enter() {
             let pointer = std::ptr::with_exposed_provenance_mut(address);
-            // SAFETY: `allocate_page_locked` made it, and nothing uses it. An error means that the
-            // context is lost.
+            // SAFETY: `allocate_page_locked` allocated the memory, and nothing uses it. An error
+            // means that the context is lost.
             let _ = entered.check(unsafe { entered.driver.cuMemFreeHost(pointer) });
         }
     }

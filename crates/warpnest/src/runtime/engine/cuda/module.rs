@@ -1,5 +1,5 @@
-//! The kernels of one package in a context: the PTX of each, compiled by the driver when it is
-//! first launched, and their entry points.
+//! The kernels of one package in a context. The driver compiles the PTX of each kernel when the
+//! kernel is first launched.
 
 use super::context::Primary;
 use super::driver::{self, code, constant};
@@ -9,7 +9,8 @@ use std::collections::HashMap;
 use std::ffi::{CString, c_void};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The kernels of a package in a context. One that is loaded stays loaded as long as this lives.
+/// The kernels of a package in a context. A kernel that is loaded stays loaded while this value
+/// lives.
 pub(super) struct Kernels {
     primary: Arc<Primary>,
     package: &'static str,
@@ -21,7 +22,7 @@ pub(super) struct Kernels {
 struct Kernel {
     module: driver::Module,
     function: driver::Function,
-    /// The bytes of each parameter.
+    /// Each parameter's size in bytes.
     sizes: Arc<[usize]>,
 }
 
@@ -29,14 +30,15 @@ struct Kernel {
 unsafe impl Send for Kernel {}
 
 impl Kernels {
-    /// Returns the kernels of a package from the newest PTX that the device and its driver take.
-    /// Loads one of them, so that a driver that is too old is detected before work begins.
+    /// Returns the kernels of a package, from the newest PTX that the device and its driver accept.
+    /// Loads one kernel, so that a driver that is too old is detected before work begins.
     pub(super) fn load(primary: &Arc<Primary>, package: &'static str, targets: &[&'static str]) -> Result<Self> {
         let capability = primary.capability;
         let mut refused = None;
         for ptx in ptx::ranked(targets, capability) {
             match Self::of(primary, package, ptx) {
-                // An old driver does not know the version of PTX that the newest target needs.
+                // An old driver does not know the PTX version of the newest target, so try the next
+                // target.
                 Err(error @ Error::Jit { .. }) => _ = refused.get_or_insert(error),
                 answer => return answer,
             }
@@ -73,13 +75,13 @@ impl Kernels {
         self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the entry point of this name, if it takes arguments of the given offsets and sizes.
+    /// Returns the entry point of this name, if its parameters have the given offsets and sizes.
     pub(super) fn function(&self, name: &str, given: Option<&[(usize, usize)]>) -> Result<driver::Function> {
         if let Some(kernel) = self.loaded().get(name) {
             return self.compared(name, kernel, given);
         }
-        // The lock is not held meanwhile. If two threads want the same kernel, it is loaded twice,
-        // and the second one is unloaded.
+        // The lock is not held while a kernel is loaded. If two threads load the same kernel, the
+        // second copy is unloaded.
         let (name, ptx) = ptx::entry(self.ptx, name).ok_or_else(|| failed(name, ptx::outdated(self.ptx, None, &[])))?;
         let kernel = self.load_entry(name, &ptx)?;
         let mut loaded = self.loaded();
@@ -91,7 +93,7 @@ impl Kernels {
         self.compared(name, &first, given)
     }
 
-    /// Returns the entry point unless it takes other arguments than those that are given.
+    /// Returns the entry point, if its parameters have the sizes of the given arguments.
     fn compared(&self, name: &str, kernel: &Kernel, given: Option<&[(usize, usize)]>) -> Result<driver::Function> {
         let Some(given) = given else { return Ok(kernel.function) };
         let given = given.iter().map(|&(_, bytes)| bytes);
@@ -110,7 +112,7 @@ impl Kernels {
         let mut kernel = Kernel { module, function: std::ptr::null_mut(), sizes };
         let zero = |_| failed(name, "it has a zero byte in its name".to_owned());
         let found = CString::new(name).map_err(zero).and_then(|name| {
-            // SAFETY: the module is loaded and the name ends with a zero byte.
+            // SAFETY: the module is loaded, and the name ends with a zero byte.
             entered.check(unsafe { entered.driver.cuModuleGetFunction(&mut kernel.function, module, name.as_ptr()) })
         });
         found.inspect_err(|_| self.unload(&kernel)).map(|()| kernel)
@@ -137,7 +139,7 @@ fn failed(kernel: &str, fault: String) -> Error {
     Error::Kernel { kernel: kernel.to_owned(), fault }
 }
 
-/// Loads PTX with the driver's compiler, whose log comes with the error.
+/// Loads PTX with the driver's compiler, and returns the compiler's log in the error.
 fn load(primary: &Primary, package: &str, ptx: &str) -> Result<driver::Module> {
     let image = CString::new(ptx).map_err(|_| Error::Jit {
         package: package.to_owned(),
@@ -147,11 +149,11 @@ fn load(primary: &Primary, package: &str, ptx: &str) -> Result<driver::Module> {
     let entered = primary.enter()?;
     let mut log = vec![0u8; 16 << 10];
     let mut options = [constant::JIT_ERROR_LOG_BUFFER, constant::JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
-    // The driver takes the size in the array of pointers.
+    // The driver expects the size itself in the array of pointers.
     let mut values = [log.as_mut_ptr().cast::<c_void>(), log.len() as *mut c_void];
     let mut module = std::ptr::null_mut();
-    // SAFETY: the image ends with a zero byte; there are as many values as options, and the log has
-    // the size that is named.
+    // SAFETY: the image ends with a zero byte, the arrays of options and values have the same
+    // length, and the log has the size that the options name.
     let loaded = unsafe {
         entered.driver.cuModuleLoadDataEx(
             &mut module,
@@ -163,7 +165,7 @@ fn load(primary: &Primary, package: &str, ptx: &str) -> Result<driver::Module> {
     };
     loaded.map(|()| module).map_err(|failure| {
         if !code::REFUSALS.contains(&failure.code) {
-            // The error is not of the PTX: it is of earlier work, or there is no memory.
+            // The PTX is not the cause. Earlier work failed, or there is not enough memory.
             return primary.error(failure, 0);
         }
         let length = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());

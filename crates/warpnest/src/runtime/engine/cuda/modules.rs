@@ -1,5 +1,5 @@
-//! The kernels of all packages in a context: this library's, and the kernels of modules that were
-//! loaded.
+//! The kernels of all packages in a context: the kernels of this library, and the kernels of
+//! modules that were loaded.
 
 use super::context::Primary;
 use super::driver;
@@ -12,8 +12,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 pub(super) struct Modules {
     primary: Arc<Primary>,
     own: Kernels,
-    /// The modules of other packages, the newest one last. None is unloaded, since its kernels may
-    /// run.
+    /// The modules of other packages, with the newest module last. No module is unloaded, because
+    /// its kernels may be running.
     others: RwLock<Vec<Other>>,
 }
 
@@ -25,7 +25,7 @@ struct Other {
 }
 
 impl Modules {
-    /// Returns this library's kernels, of which one is loaded.
+    /// Returns this library's kernels. One kernel is loaded now.
     pub(super) fn new(primary: &Arc<Primary>) -> Result<Self> {
         let own = Kernels::load(primary, gpu_kernels::PACKAGE, &[ptx::baseline(), ptx::hopper()])?;
         Ok(Self { primary: primary.clone(), own, others: RwLock::default() })
@@ -36,12 +36,12 @@ impl Modules {
         &self.own
     }
 
-    /// Returns whether there are kernels of tables that change words of 128 bits.
+    /// Returns whether this library's kernels include those for tables that change 128-bit words.
     pub(super) fn have_wide_atomics(&self) -> bool {
         self.own.ptx() == ptx::hopper()
     }
 
-    /// Takes the kernels of a module, unless it has them.
+    /// Loads the kernels of a module, unless they are already loaded.
     pub(super) fn load(&self, module: &Module) -> Result<()> {
         let package = module.package()?;
         if self.of(package, |other| other.module == *module) == Some(true) {
@@ -53,7 +53,7 @@ impl Modules {
         Ok(())
     }
 
-    /// Returns what a function says of the module of a package that was loaded last.
+    /// Calls a function with the newest module of a package, and returns its result.
     fn of<R>(&self, package: &str, says: impl FnOnce(&Other) -> R) -> Option<R> {
         let others = self.others.read().unwrap_or_else(PoisonError::into_inner);
         others.iter().rev().find(|other| other.package == package).map(says)

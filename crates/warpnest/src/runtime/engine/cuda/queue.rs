@@ -15,10 +15,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) struct CudaQueue {
     pub(super) shared: Arc<Shared>,
     pub(super) stream: driver::Stream,
-    /// The owner that keeps the stream alive if it is not the queue's own.
+    /// The object that keeps the stream alive, if another library owns the stream.
     owner: Option<Box<dyn Any + Send + Sync>>,
-    /// The readback buffer, made when it is first needed: allocating page-locked memory may make
-    /// the device wait. If there is none available, downloads do without.
+    /// The readback buffer. It is allocated when it is first needed, because allocating page-locked
+    /// memory may make the device wait. If its allocation fails, downloads work without it.
     readback: Mutex<Option<Result<ReadbackBuffer>>>,
 }
 
@@ -31,16 +31,16 @@ impl CudaQueue {
     pub(super) fn new(shared: Arc<Shared>) -> Result<Self> {
         let entered = shared.primary.enter()?;
         let mut stream = std::ptr::null_mut();
-        // SAFETY: the driver writes the handle.
+        // SAFETY: the driver writes to a live variable.
         entered.check(unsafe { entered.driver.cuStreamCreate(&mut stream, constant::STREAM_NON_BLOCKING) })?;
         drop(entered);
         Ok(Self { shared, stream, owner: None, readback: Mutex::default() })
     }
 
-    /// Returns a queue on a stream of another library.
+    /// Returns a queue that uses a stream of another library.
     ///
     /// # Safety
-    /// The stream must be of this context, and live as long as `owner`.
+    /// The stream must belong to this context, and must live as long as `owner`.
     #[cfg(feature = "cudarc")]
     pub(super) unsafe fn of_other(
         shared: Arc<Shared>,
@@ -55,12 +55,12 @@ impl Drop for CudaQueue {
     fn drop(&mut self) {
         let Ok(entered) = self.shared.primary.enter() else { return };
         match self.owner.take() {
-            // The owner is dropped here, while the context is entered, since its drop changes the
+            // The owner is dropped while this context is entered, because its drop changes the
             // current context.
             Some(owner) => drop(owner),
             None => {
-                // SAFETY: `new` made it. The driver destroys it once its work is done; an error
-                // means that the context is lost.
+                // SAFETY: `new` created the stream. The driver destroys it once its work is
+                // complete. An error means that the context is lost.
                 let _ = entered.check(unsafe { entered.driver.cuStreamDestroy_v2(self.stream) });
             }
         }
@@ -76,7 +76,7 @@ impl fmt::Debug for CudaQueue {
 impl Queue for CudaQueue {
     fn foreign(&self, work: &mut dyn FnMut(*mut c_void)) -> Result<()> {
         let _entered = self.shared.primary.enter()?;
-        // The legacy stream has two handles, and null says that there is none.
+        // The legacy stream has two handles, and null would mean no stream.
         let handle = if self.stream.is_null() { driver::constant::STREAM_LEGACY } else { self.stream };
         work(handle.cast());
         Ok(())
@@ -96,17 +96,17 @@ impl Queue for CudaQueue {
             // An empty buffer may have an address that the driver does not know.
             return self.synchronize();
         }
-        // SAFETY: the target has as many bytes as the slice, as the caller promises.
+        // SAFETY: the target is as large as the slice, as the caller promises.
         if let Some(copied) = unsafe { self.shared.staged.upload(&self.shared.primary, self.stream, from, to) } {
             return copied;
         }
         let entered = self.shared.primary.enter()?;
         let (source, bytes) = (from.as_ptr().cast(), from.len());
-        // SAFETY: the target has as many bytes as the slice. The wait below keeps the slice
-        // borrowed until it is copied, which matters if it is page-locked memory.
+        // SAFETY: the target is as large as the slice. The wait below keeps the slice borrowed
+        // until the copy is complete, which matters if the slice is page-locked memory.
         let copied = unsafe { entered.driver.cuMemcpyHtoDAsync_v2(to as Address, source, bytes, self.stream) };
-        // The copy is waited for even after an error, which may be one of earlier work: nothing may
-        // be read once this returns.
+        // Wait for the copy even after an error, which may be of earlier work, because the slice
+        // must not be read later.
         entered.check(copied).and(self.synchronize())
     }
 
@@ -114,7 +114,7 @@ impl Queue for CudaQueue {
         if to.is_empty() {
             return self.synchronize();
         }
-        // SAFETY: the source has as many bytes as the slice, as the caller promises.
+        // SAFETY: the source is as large as the slice, as the caller promises.
         if let Some(copied) = unsafe { self.shared.staged.download(&self.shared.primary, self.stream, from, to) } {
             return copied;
         }
@@ -122,22 +122,22 @@ impl Queue for CudaQueue {
         if ReadbackBuffer::takes(from, to.len()) {
             let mut readback = self.readback.lock().unwrap_or_else(PoisonError::into_inner);
             if let Ok(readback) = readback.get_or_insert_with(|| ReadbackBuffer::new(&self.shared)) {
-                // SAFETY: the source has as many bytes as the slice, as the caller promises.
+                // SAFETY: the source is as large as the slice, as the caller promises.
                 return unsafe { readback.bring(self, from, to) };
             }
         }
         let (target, bytes) = (to.as_mut_ptr().cast(), to.len());
-        // SAFETY: the source has as many bytes as the slice, which stays borrowed until the copy is
-        // done.
+        // SAFETY: the source is as large as the slice, which stays borrowed until the copy is
+        // complete.
         let copied = unsafe { entered.driver.cuMemcpyDtoHAsync_v2(target, from as Address, bytes, self.stream) };
-        // As in `upload`: nothing may be written once this returns.
+        // As in `upload`, the driver must not write the slice after this returns.
         entered.check(copied).and(self.synchronize())
     }
 
     unsafe fn copy(&self, from: usize, to: usize, bytes: usize) -> Result<()> {
         let entered = self.shared.primary.enter()?;
         let (from, to) = (from as Address, to as Address);
-        // SAFETY: both lie in allocations of this context.
+        // SAFETY: both ranges lie in allocations of this context.
         entered.check(unsafe { entered.driver.cuMemcpyDtoDAsync_v2(to, from, bytes, self.stream) })
     }
 
@@ -154,15 +154,16 @@ impl Queue for CudaQueue {
         kernel.arguments(&mut |argument, _bytes| arguments.push(argument.cast_mut().cast()));
         let dynamic = kernel.dynamic_bytes();
         if dynamic != 0 {
-            // A block may have as much only if its kernel asks for it. The value is the same for
-            // each launch of a kernel, so launches of several threads do not disturb each other.
+            // A block gets this much dynamic shared memory only if its kernel's attribute allows
+            // it. The value is the same for every launch of a kernel, so launches do not disturb
+            // each other.
             let most = self.shared.primary.block_memory;
             let attribute = constant::FUNCTION_MAX_DYNAMIC_SHARED_SIZE_BYTES;
             // SAFETY: the function is loaded.
             entered.check(unsafe { entered.driver.cuFuncSetAttribute(function, attribute, most as i32) })?;
         }
-        // SAFETY: one declaration gave both the entry point's parameters and these arguments; the
-        // caller vouches for the pointers among them. The driver copies the arguments before it
+        // SAFETY: the entry point's parameters and these arguments come from one declaration, and
+        // the caller vouches for the pointers among them. The driver copies the arguments before it
         // returns.
         entered.check(unsafe {
             entered.driver.cuLaunchKernel(
@@ -191,7 +192,7 @@ impl Queue for CudaQueue {
 
     fn synchronize(&self) -> Result<()> {
         let entered = self.shared.primary.enter()?;
-        // SAFETY: the handle lives.
+        // SAFETY: the queue keeps the stream alive.
         entered.check(unsafe { entered.driver.cuStreamSynchronize(self.stream) })
     }
 

@@ -1,8 +1,8 @@
-//! The readback buffer: a little page-locked memory, to which a kernel copies a few words sooner
-//! than a copy of the driver does.
+//! The readback buffer: a small block of page-locked memory. A kernel copies a few words to it
+//! faster than the driver could.
 //!
-//! A copy and the driver's wait for it take 9 µs after the last kernel, a fifth of a build of a
-//! million pairs; this takes 4 µs (docs/runtime.md).
+//! A copy by the driver and the wait for it take 9 µs after the last kernel, which is a fifth of
+//! the build of a million pairs. A readback takes 4 µs (docs/runtime.md).
 
 use super::driver::Address;
 use super::page_locked::PageLocked;
@@ -15,75 +15,76 @@ use std::hint::spin_loop;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// The most words of 32 bits that one readback copies.
+/// The most 32-bit words that one readback copies.
 const MAX_WORDS: usize = 1024;
 
-/// The time that a download waits for its words before the driver is asked to wait, which then also
-/// reports errors.
+/// The time for which a download polls for its words before it lets the driver wait, which then
+/// also reports errors.
 const PATIENCE: Duration = Duration::from_millis(1);
 
 pub(super) struct ReadbackBuffer {
-    /// The address for the host.
+    /// The address of the words on the host.
     words: *mut AtomicU64,
-    /// The memory of the words. Every kernel that writes them is waited for before it is freed.
+    /// The memory of the words. Every kernel that writes the words has ended before it is freed.
     _memory: PageLocked,
-    /// The address for kernels.
+    /// The address of the words for kernels.
     address: Address,
-    /// The epoch of the last words.
+    /// The epoch of the last readback.
     epoch: u32,
 }
 
-// SAFETY: page-locked memory is the process's, whichever thread uses it.
+// SAFETY: page-locked memory belongs to the process, so any thread may use it.
 unsafe impl Send for ReadbackBuffer {}
 
 impl ReadbackBuffer {
-    /// Returns whether so many bytes from this address can be read back.
+    /// Returns whether `bytes` bytes that begin at `from` can be read back.
     pub(super) fn takes(from: usize, bytes: usize) -> bool {
         from.is_multiple_of(4) && bytes.is_multiple_of(4) && (4..=4 * MAX_WORDS).contains(&bytes)
     }
 
-    /// Allocates the memory and loads the kernel, for which there may be no memory left later. So a
-    /// readback buffer that exists needs no more.
+    /// Allocates the memory and loads the kernel now, because there may not be enough memory for
+    /// the kernel later. So a readback buffer that exists can always be used.
     pub(super) fn new(shared: &Shared) -> Result<Self> {
         shared.modules.own().function("readback", None)?;
         let entered = shared.primary.enter()?;
         let (memory, mut address) = (PageLocked::new(&shared.primary, 8 * MAX_WORDS)?, 0);
         let words: *mut AtomicU64 = memory.first().cast();
-        // SAFETY: it has that many words, aligned to a page. From here on they are initialized.
+        // SAFETY: the memory has `MAX_WORDS` words, and is aligned to a page. This initializes the
+        // words.
         unsafe { words.write_bytes(0, MAX_WORDS) };
-        // SAFETY: the memory is the driver's, which writes the address.
+        // SAFETY: the driver allocated the memory, and writes the address to a live variable.
         let found = unsafe { entered.driver.cuMemHostGetDevicePointer_v2(&mut address, words.cast(), 0) };
         entered.check(found)?;
         Ok(Self { words, _memory: memory, address, epoch: 0 })
     }
 
-    /// Copies the bytes that begin at `from`, as they are after the queued work, to `to`, and waits
-    /// for them.
+    /// Copies the bytes that begin at `from` to `to` after the queued work, and waits for the copy.
     ///
     /// # Safety
-    /// The buffer [takes](ReadbackBuffer::takes) it, and as many bytes begin at `from`.
+    /// [`ReadbackBuffer::takes`] must be true for these bytes, and `to.len()` bytes must be
+    /// allocated at `from`.
     pub(super) unsafe fn bring(&mut self, queue: &dyn Queue, from: usize, to: &mut [u8]) -> Result<()> {
         let words = to.len() / 4;
         self.epoch = self.epoch.checked_add(1).unwrap_or_else(|| {
-            // All epochs have been used: no word with an old epoch may remain.
+            // All epochs have been used, so no word with an old epoch may remain.
             //
-            // SAFETY: it has that many words, and every kernel that writes them was waited for.
+            // SAFETY: the memory has `MAX_WORDS` words, and all kernels that write them have ended.
             unsafe { self.words.write_bytes(0, MAX_WORDS) };
             1
         });
         let ahead = from % 16;
         let readback_launch = Readback {
-            // SAFETY: the words are there, as the caller promises, in an allocation that begins at
-            // a multiple of 16.
+            // SAFETY: the words exist, as the caller promises, in an allocation that begins at a
+            // multiple of 16.
             words: unsafe { Global::new(std::ptr::with_exposed_provenance_mut(from - ahead)) },
-            // SAFETY: the readback buffer has that many words, at a multiple of the size of a page;
-            // whole words alone are stored to it.
+            // SAFETY: the readback buffer has `words` words and is aligned to a page, and the
+            // kernel stores only whole words to it.
             readback: unsafe { Global::new(std::ptr::with_exposed_provenance_mut(self.address as usize)) },
             plan: ReadbackParams { first: ahead as u32 / 4, words: words as u32, epoch: self.epoch, padding: 0 },
         };
-        // SAFETY: there is a thread for each word of both arrays.
+        // SAFETY: both arrays have a word for each thread that accesses them.
         unsafe { queue.launch(&readback_launch, (words as u32).div_ceil(readback_launch.threads()))? };
-        // SAFETY: the words are initialized; only the kernel writes them, and it stores each
+        // SAFETY: the words are initialized, and only the kernel writes them. It stores each word
         // atomically.
         let arrived = unsafe { std::slice::from_raw_parts(self.words, words) };
         let mut patient = Some(Instant::now() + PATIENCE);
@@ -93,8 +94,8 @@ impl ReadbackBuffer {
         Ok(())
     }
 
-    /// Returns the word of this epoch; waits until it is there, or until the driver has waited for
-    /// the queue.
+    /// Returns the word of this epoch. Waits until the word arrives, or until the driver has waited
+    /// for the queue.
     fn wait_for(&self, word: &AtomicU64, patient: &mut Option<Instant>, queue: &dyn Queue) -> Result<u32> {
         loop {
             let found = word.load(Ordering::Acquire);
@@ -105,8 +106,8 @@ impl ReadbackBuffer {
                 Some(end) if Instant::now() < end => spin_loop(),
                 Some(_) => {
                     *patient = None;
-                    // Even after an error, no write to the readback buffer may remain that was not
-                    // waited for.
+                    // Wait even after an error, so that no later write to the readback buffer can
+                    // happen.
                     queue.synchronize()?;
                 }
                 None => {

@@ -1,4 +1,4 @@
-//! What an engine and its queues share.
+//! The state that a CUDA engine and its queues share.
 
 use super::context::Primary;
 use super::modules::Modules;

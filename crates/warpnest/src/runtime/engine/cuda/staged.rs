@@ -1,9 +1,9 @@
-//! Large copies between ordinary memory of the host and a GPU: several threads copy to or from
-//! page-locked memory, beside which the driver copies to and from the GPU.
+//! Large copies between ordinary host memory and a GPU. Several threads copy to or from page-locked
+//! memory while the driver copies between page-locked memory and the GPU.
 //!
-//! The driver takes ordinary memory through page-locked memory, too, but on the calling thread
-//! alone. One thread does not read or write as fast as the bus does, and is slowest in new memory,
-//! where each page is a fault (docs/runtime.md).
+//! The driver also copies ordinary memory through page-locked memory, but only on the calling
+//! thread. One thread does not read or write as fast as the bus. It is slowest in newly allocated
+//! memory, where each page causes a page fault (docs/runtime.md).
 
 use super::context::Primary;
 use super::driver::{self, Address, constant};
@@ -18,22 +18,24 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// The fewest bytes of a copy by several threads: fewer are as fast on one (docs/runtime.md).
+/// The fewest bytes of a copy by several threads. One thread copies fewer bytes as fast
+/// (docs/runtime.md).
 const MIN_BYTES: usize = 8 << 20;
-/// The bytes of a unit. Smaller ones cost more calls of the driver, larger ones more memory.
+/// The bytes of a unit. Smaller units need more calls of the driver, and larger units more memory.
 const UNIT: usize = 1 << 20;
-/// The most workers of an upload. So many read as fast as the bus takes it.
+/// The most workers of an upload. Eight workers read as fast as the bus transfers.
 const MAX_UPLOADING: usize = 8;
-/// The most workers of a download. Half as many write memory that was written before as fast as the
-/// bus brings it, but not new memory, in which the kernel must first clear each page.
+/// The most workers of a download. Half as many workers write as fast as the bus transfers into
+/// memory that was written before. New memory needs more, because the kernel must first clear each
+/// page.
 const MAX_DOWNLOADING: usize = 16;
 
-/// How large copies between a GPU and ordinary memory of the host are made.
+/// The settings of large copies between a GPU and ordinary host memory.
 #[derive(Clone, Copy, Debug)]
 pub struct LargeCopies {
     /// The fewest bytes of a copy by several threads.
     pub min_bytes: usize,
-    /// The bytes that a thread copies at a time; it has two staging buffers of as many.
+    /// The bytes that a thread copies at a time. The thread has two staging buffers of this size.
     pub unit: usize,
     /// The most threads of an upload.
     pub max_uploading: usize,
@@ -49,10 +51,10 @@ impl Default for LargeCopies {
     }
 }
 
-/// The large copies of a device, one at a time in each direction, since one is as fast as the bus
-/// in that direction.
+/// The large copies of a device. Each direction runs one copy at a time, because one copy already
+/// uses the whole bandwidth of the bus in that direction.
 pub(super) struct StagedCopies {
-    /// The fewest bytes of a copy, as in the settings.
+    /// The fewest bytes of a copy by several threads.
     min_bytes: AtomicUsize,
     uploads: Mutex<Staging>,
     downloads: Mutex<Staging>,
@@ -63,11 +65,11 @@ struct Staging {
     /// The bytes of a unit.
     unit: usize,
     max_workers: usize,
-    /// The workers that copies have needed until now. They are kept, since page-locked memory takes
-    /// half a millisecond a mebibyte to allocate, which is longer than the copy of one takes.
+    /// The workers that earlier copies needed. They are kept because allocating page-locked memory
+    /// takes half a millisecond per mebibyte, which is longer than copying that mebibyte.
     workers: Vec<Worker>,
-    /// Workers whose copies could not be waited for. Nobody knows whether the driver still uses
-    /// their memory, so it stays until the engine ends; the context is lost as a rule.
+    /// Workers whose copies could not be waited for. The driver may still use their memory, so it
+    /// is kept until the engine is dropped. Usually the context is lost.
     lost: Vec<Worker>,
 }
 
@@ -99,13 +101,13 @@ impl StagedCopies {
         lock(&self.downloads).set(settings.unit, settings.max_downloading);
     }
 
-    /// Copies from the host after what has been queued on a stream, and waits. Returns `None`, and
-    /// does nothing, if the driver's own copy is better: of a few bytes, from page-locked memory,
-    /// or without workers.
+    /// Copies from the host after the work that is queued on a stream, and waits. Returns `None`,
+    /// and does nothing, if the driver's own copy is better: for few bytes, from page-locked
+    /// memory, or without workers.
     ///
     /// # Safety
-    /// An allocation of the context has as many bytes that begin at `to`, and the stream is the
-    /// context's.
+    /// An allocation of the context must have `from.len()` bytes that begin at `to`, and the stream
+    /// must belong to the context.
     pub(super) unsafe fn upload(
         &self,
         primary: &Arc<Primary>,
@@ -116,7 +118,7 @@ impl StagedCopies {
         let queue = Queued { primary, stream };
         self.copy(&queue, &self.uploads, from.as_ptr(), from.len(), |workers, unit| {
             let units = Units::new((to..).step_by(unit).zip(from.chunks(unit)));
-            // SAFETY: the chunks of the slice are copied to as many bytes, as the caller promises.
+            // SAFETY: the caller promises a target as long as the slice.
             units.share(workers, |worker| unsafe { worker.upload(&queue, &units) })
         })
     }
@@ -124,8 +126,8 @@ impl StagedCopies {
     /// Copies to the host as [`StagedCopies::upload`] copies from it.
     ///
     /// # Safety
-    /// An allocation of the context has as many bytes that begin at `from`, and the stream is the
-    /// context's.
+    /// An allocation of the context must have `to.len()` bytes that begin at `from`, and the stream
+    /// must belong to the context.
     pub(super) unsafe fn download(
         &self,
         primary: &Arc<Primary>,
@@ -136,13 +138,13 @@ impl StagedCopies {
         let queue = Queued { primary, stream };
         self.copy(&queue, &self.downloads, to.as_ptr(), to.len(), |workers, unit| {
             let units = Units::new((from..).step_by(unit).zip(to.chunks_mut(unit)));
-            // SAFETY: as many bytes are copied to the chunks of the slice, as the caller promises.
+            // SAFETY: the caller promises a source as long as the slice.
             units.share(workers, |worker| unsafe { worker.download(&queue, &units) })
         })
     }
 
-    /// Does `copy` with those workers of a direction that `bytes` bytes from `host` on need, and
-    /// the bytes of their units, and then waits for the stream.
+    /// Chooses the workers of a direction for a copy of `bytes` bytes at `host`. Calls `copy` with
+    /// these workers and the unit in bytes, and then waits for the stream.
     fn copy(
         &self,
         queue: &Queued<'_>,
@@ -154,7 +156,8 @@ impl StagedCopies {
         if bytes < self.min_bytes.load(Relaxed) || queue.knows(host) {
             return None;
         }
-        // Earlier work is waited for first, so that no copy of another stream waits for it here.
+        // Wait for earlier work before taking the lock, so that copies of other streams do not wait
+        // for it.
         if let Err(error) = queue.synchronize() {
             return Some(Err(error));
         }
@@ -175,7 +178,7 @@ impl StagedCopies {
             return None;
         }
         let copied = copy(&mut workers[..count], unit);
-        // The copies are waited for even after an error: they use the workers' memory.
+        // Wait for the copies even after an error, because they use the workers' memory.
         let waited = queue.synchronize();
         match waited {
             Ok(()) => staging.workers = workers,
@@ -195,29 +198,29 @@ struct Queued<'c> {
 unsafe impl Sync for Queued<'_> {}
 
 impl Queued<'_> {
-    /// Returns whether the driver knows the memory at an address: page-locked memory, for example.
+    /// Returns whether the driver knows the memory at an address, such as page-locked memory.
     fn knows(&self, address: *const u8) -> bool {
         let Ok(entered) = self.primary.enter() else { return false };
         let (mut kind, attribute): (c_uint, _) = (0, constant::POINTER_ATTRIBUTE_MEMORY_TYPE);
         let address = address.addr() as Address;
-        // SAFETY: the driver writes the number, and only looks for the address.
+        // SAFETY: the driver writes the type to a live variable, and does not access the address.
         unsafe { entered.driver.cuPointerGetAttribute((&raw mut kind).cast(), attribute, address) }.is_ok()
     }
 
     fn synchronize(&self) -> Result<()> {
         let entered = self.primary.enter()?;
-        // SAFETY: the handle lives.
+        // SAFETY: the caller keeps the stream alive.
         entered.check(unsafe { entered.driver.cuStreamSynchronize(self.stream) })
     }
 }
 
-/// The memory of a thread that copies: two staging buffers, of which it uses one while the driver
-/// uses the other.
+/// The memory of a thread that copies. It has two staging buffers: the thread uses one while the
+/// driver uses the other.
 struct Worker {
     memory: PageLocked,
-    /// The bytes of a buffer.
+    /// The size of a staging buffer in bytes.
     unit: usize,
-    /// The end of the driver's last copy from or to each buffer.
+    /// The events after the driver's last copy from or to each staging buffer.
     copied: [CudaEvent; 2],
 }
 
@@ -227,18 +230,19 @@ impl Worker {
         Ok(Self { memory: PageLocked::new(primary, 2 * unit)?, unit, copied })
     }
 
-    /// Returns the buffers in turn, without end.
+    /// Returns the two staging buffers alternately, without end.
     fn buffers(&self) -> impl Iterator<Item = (*mut u8, &CudaEvent)> {
-        // The second one is within the memory.
+        // The second staging buffer is within the memory.
         let of = |at: usize| self.memory.first().wrapping_add(at * self.unit);
         self.copied.iter().enumerate().map(move |(at, copied)| (of(at), copied)).cycle()
     }
 
-    /// Copies units to the device, until there are no more. The last copies may be queued still.
+    /// Copies units to the device until there are no more. The last copies may still be in
+    /// progress.
     ///
     /// # Safety
-    /// The addresses are the context's, each with as many bytes as its slice, which is not longer
-    /// than a buffer. The stream is the context's.
+    /// Each address must have as many bytes of the context's memory as its slice. No slice may be
+    /// longer than a staging buffer. The stream must belong to the context.
     unsafe fn upload<'s>(
         &mut self,
         queue: &Queued<'_>,
@@ -248,12 +252,12 @@ impl Worker {
         let mut buffers = self.buffers();
         while let (Some((to, from)), Some((buffer, copied))) = (units.next(), buffers.next()) {
             copied.synchronize()?;
-            // SAFETY: the buffer has as many bytes, as the caller promises, and the driver has read
-            // what was there before.
+            // SAFETY: the buffer is as large as the slice, as the caller promises, and the driver
+            // has read its old contents.
             unsafe { buffer.copy_from_nonoverlapping(from.as_ptr(), from.len()) };
             let (to, bytes) = (to as Address, from.len());
-            // SAFETY: as the caller promises. The buffer is written again after the event below,
-            // or after the stream was waited for.
+            // SAFETY: the target is as large as the slice, as the caller promises. The buffer is
+            // written again only after the event below, or after a wait for the stream.
             entered.check(unsafe { entered.driver.cuMemcpyHtoDAsync_v2(to, buffer.cast(), bytes, queue.stream) })?;
             copied.record_on(queue.stream)?;
         }
@@ -276,8 +280,8 @@ impl Worker {
             let mut next = None;
             if let (Some((from, to)), Some((buffer, copied))) = (units.next(), buffers.next()) {
                 let (from, bytes) = (from as Address, to.len());
-                // SAFETY: as the caller promises. What the driver wrote to the buffer before was
-                // read in an earlier round.
+                // SAFETY: the source is as large as the slice, as the caller promises. The buffer's
+                // previous contents were read in an earlier iteration.
                 let called = unsafe { entered.driver.cuMemcpyDtoHAsync_v2(buffer.cast(), from, bytes, queue.stream) };
                 entered.check(called)?;
                 copied.record_on(queue.stream)?;
@@ -290,7 +294,8 @@ impl Worker {
                 continue;
             };
             copied.synchronize()?;
-            // SAFETY: the driver has written as many bytes to the buffer, and is done.
+            // SAFETY: the driver has written `to.len()` bytes to the buffer, and its copy is
+            // complete.
             unsafe { to.as_mut_ptr().copy_from_nonoverlapping(buffer, to.len()) };
         }
     }

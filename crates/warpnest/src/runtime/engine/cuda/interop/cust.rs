@@ -18,9 +18,9 @@ impl CudaQueue {
             assert!(size_of::<cust::stream::Stream>() == size_of::<*const ()>());
             assert!(align_of::<cust::stream::Stream>() == align_of::<*const ()>());
         }
-        // SAFETY: a `cust` stream is a struct of one field, the driver's handle, and no larger
-        // (above): so the field is at its beginning. A reference is never dropped, and lives no
-        // longer than the handle.
+        // SAFETY: a `cust` stream is a struct with one field, the driver's handle. The struct is no
+        // larger than the handle (asserted above), so the field is at its beginning. The reference
+        // never drops the stream, and lives no longer than the handle.
         let stream = unsafe { &*(&raw const self.stream).cast::<cust::stream::Stream>() };
         debug_assert_eq!(stream.as_inner().cast(), self.stream);
         stream
@@ -31,7 +31,8 @@ impl CudaQueue {
 impl Stream {
     /// Returns the stream as a `cust` stream; `None` on another engine. Needs the feature `cust`.
     ///
-    /// `cust`'s synchronous operations run on the default stream, which does not wait for this one.
+    /// `cust`'s synchronous operations run on the default stream, which does not wait for this
+    /// stream.
     pub fn cust(&self) -> Option<&cust::stream::Stream> {
         Some(self.queue().as_any().downcast_ref::<CudaQueue>()?.cust())
     }
@@ -39,15 +40,15 @@ impl Stream {
 
 /// Sharing memory with `cust`, without a copy. Needs the feature `cust`.
 impl<T: Plain + Pod + DeviceCopy> Buffer<T> {
-    /// Takes over a `cust` buffer. Waits for the work in progress in the context, since nothing
-    /// else tells when `cust`'s work with the buffer will be done.
+    /// Takes ownership of a `cust` buffer. Waits for the work in progress in the context, because
+    /// nothing else tells when `cust`'s work on the buffer will be complete.
     ///
     /// # Errors
-    /// [`Error::WrongDevice`](crate::Error::WrongDevice) unless it was allocated in the primary
-    /// context of `device`, which must be a CUDA device.
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice) unless the buffer was allocated in the
+    /// primary context of `device`, which must be a CUDA device.
     ///
     /// # Safety
-    /// No copy of the buffer's slice may be used any more: `cust` allows slices to be copied.
+    /// No copy of the buffer's slice may be used after this call, although `cust` allows copies.
     pub unsafe fn from_cust(device: &Device, buffer: DeviceBuffer<T>) -> Result<Self> {
         check_context(device, &buffer)?;
         if buffer.is_empty() {
@@ -59,18 +60,18 @@ impl<T: Plain + Pod + DeviceCopy> Buffer<T> {
         Ok(Self::from_allocation(allocation, length))
     }
 
-    /// Gives the memory to `cust`, after the work that uses it is done. `cust` frees it in the
-    /// context that is current then, which must be the primary one.
+    /// Gives the memory to `cust`, after the work that uses it is complete. `cust` frees the memory
+    /// in the context that is current at that time, which must be the primary context.
     ///
     /// # Errors
-    /// [`Error::WrongDevice`](crate::Error::WrongDevice) if the buffer is not on a CUDA device,
-    /// [`Error::Driver`](crate::Error::Driver) if work that uses it failed; the buffer is gone
-    /// then.
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice) if the buffer is not on a CUDA device.
+    /// [`Error::Driver`](crate::Error::Driver) if work that uses the buffer failed, in which case
+    /// the buffer is dropped.
     pub fn into_cust(self) -> Result<DeviceBuffer<T>> {
         primary(&**self.engine(), CUST)?;
         let length = self.len();
         if length == 0 {
-            // `cust` frees no empty buffer, and this library's have an address.
+            // `cust` does not free an empty buffer, but an empty buffer of this library has memory.
             // SAFETY: there are no elements, so nothing reads or frees them.
             return Ok(unsafe { DeviceBuffer::from_raw_parts(DevicePointer::null(), 0) });
         }
@@ -78,22 +79,22 @@ impl<T: Plain + Pod + DeviceCopy> Buffer<T> {
         let whole = self.owned_by_driver(&stream)?;
         let address = whole.at();
         whole.into_allocation().release()?;
-        // SAFETY: the memory was allocated by the driver's cuMemAlloc, and no other owner frees it.
+        // SAFETY: the driver's cuMemAlloc allocated the memory, and no other owner frees it.
         Ok(unsafe { DeviceBuffer::from_raw_parts(DevicePointer::from_raw(address as u64), length) })
     }
 
-    /// Lends the memory to `cust` for reading: `work` may queue work on the stream that it is
-    /// given. The context is current meanwhile.
+    /// Lends the memory to `cust` for reading. `work` may queue work on the stream that it gets.
+    /// The context is current while `work` runs.
     ///
     /// # Errors
-    /// [`Error::WrongDevice`](crate::Error::WrongDevice) if the buffer or the stream is not on one
-    /// CUDA device, [`Error::Driver`](crate::Error::Driver).
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice) if the buffer and the stream are not on
+    /// one CUDA device, [`Error::Driver`](crate::Error::Driver).
     ///
     /// # Safety
-    /// `work` must access the memory only by asynchronous operations on the stream that it is
-    /// given. `cust`'s synchronous ones run on the default stream, which does not wait for this
-    /// one. `work` must not write the memory, and must not keep the slice, which `cust` allows to
-    /// be copied.
+    /// `work` must access the memory only by asynchronous operations on the stream that it gets.
+    /// `cust`'s synchronous operations run on the default stream, which does not wait for that
+    /// stream. `work` must not write the memory. It must not keep a copy of the slice, although
+    /// `cust` allows slices to be copied.
     pub unsafe fn lend<R>(
         &self,
         stream: &Stream,
@@ -102,14 +103,14 @@ impl<T: Plain + Pod + DeviceCopy> Buffer<T> {
         self.lent(CUST, stream, false, |queue| work(&self.device_slice(), queue.cust()))
     }
 
-    /// Lends the memory to `cust` for reading and writing: `work` may queue work on the stream that
-    /// it is given. The context is current meanwhile.
+    /// Lends the memory to `cust` for reading and writing. `work` may queue work on the stream that
+    /// it gets. The context is current while `work` runs.
     ///
     /// # Errors
     /// As for [`Buffer::lend`].
     ///
     /// # Safety
-    /// As for [`Buffer::lend`], but `work` may write.
+    /// As for [`Buffer::lend`], except that `work` may write.
     pub unsafe fn lend_mut<R>(
         &mut self,
         stream: &Stream,
@@ -119,21 +120,22 @@ impl<T: Plain + Pod + DeviceCopy> Buffer<T> {
     }
 
     fn device_slice(&self) -> DeviceSlice<T> {
-        // SAFETY: the buffer has that many elements.
+        // SAFETY: the buffer has `len` elements, which begin at its address.
         unsafe { DeviceSlice::from_raw_parts(DevicePointer::from_raw(self.at() as u64), self.len()) }
     }
 
-    /// Borrows a `cust` buffer for reading: inside `work` it is a [`Buffer`]. Waits, at the
-    /// beginning, for the work in progress in the context, since nothing else tells when `cust`'s
-    /// work with the buffer will be done. Waits, at the end, for the work that uses the buffer.
+    /// Borrows a `cust` buffer for reading: inside `work` it is a [`Buffer`]. At the beginning,
+    /// waits for the work in progress in the context, because nothing else tells when `cust`'s work
+    /// on the buffer will be complete. At the end, waits for the work that uses the buffer.
     ///
     /// # Errors
-    /// As for [`Buffer::from_cust`], and [`InputError::Misaligned`](crate::InputError::Misaligned)
-    /// if the slice does not begin at a multiple of 16 bytes: the kernels read as many at once.
+    /// The same errors as [`Buffer::from_cust`]. Also
+    /// [`InputError::Misaligned`](crate::InputError::Misaligned) if the slice does not begin at a
+    /// multiple of 16 bytes, because the kernels read 16 bytes at once.
     ///
     /// # Safety
-    /// Until this returns, no other code may write or free the memory, through whichever copy of
-    /// the slice: `cust` allows slices to be copied.
+    /// Until this returns, no other code may write or free the memory, even through a copy of the
+    /// slice, which `cust` allows.
     pub unsafe fn borrow_cust<R>(
         device: &Device,
         slice: &DeviceSlice<T>,
@@ -143,22 +145,23 @@ impl<T: Plain + Pod + DeviceCopy> Buffer<T> {
         if slice.is_empty() {
             return Ok(work(&Self::uninitialized(device, 0)?));
         }
-        // The buffer's drop waits for its last uses, also when `work` panics.
-        // SAFETY: the slice is of this context, and stays as the caller promises.
+        // The buffer's drop waits for its last uses, even if `work` panics.
+        // SAFETY: the slice is of this context, and is not changed or freed, as the caller
+        // promises.
         let buffer = unsafe { Self::from_foreign(device, slice.as_device_ptr().as_raw() as usize, slice.len())? };
         Ok(work(&buffer))
     }
 }
 
 /// Fails unless the slice was allocated in the primary context of `device`. Waits for the work in
-/// progress there.
+/// progress in that context.
 fn check_context<T: DeviceCopy>(device: &Device, slice: &DeviceSlice<T>) -> Result<()> {
     let primary = primary(&**device.engine(), CUST)?;
     if slice.is_empty() {
         return Ok(());
     }
     let entered = primary.enter()?;
-    // SAFETY: a context is current.
+    // SAFETY: `entered` keeps a context current.
     entered.check(unsafe { entered.driver.cuCtxSynchronize() })?;
     let (attribute, address) = (constant::POINTER_ATTRIBUTE_CONTEXT, slice.as_device_ptr().as_raw());
     let mut context: driver::Context = std::ptr::null_mut();

@@ -14,16 +14,16 @@ use crate::{Buffer, Error, Result, Stream};
 use gpu_kernels::plain::Plain;
 use std::sync::Arc;
 
-/// The other library, as errors name it.
+/// The names of both libraries' objects in errors.
 #[derive(Clone, Copy)]
 struct Other {
-    /// The name of this library's object, if it is on another device.
+    /// The name of this library's object, for errors about its device.
     buffer: &'static str,
-    /// The name of the other library's object, if it is in another context.
+    /// The name of the other library's object, for errors about its context.
     theirs: &'static str,
 }
 
-/// Returns the context of a CUDA device.
+/// Returns the primary context of an engine, which must be a CUDA engine.
 fn primary(engine: &dyn Engine, other: Other) -> Result<&Arc<Primary>> {
     let cuda: Option<&CudaEngine> = engine.as_any().downcast_ref();
     cuda.map(|engine| &engine.shared.primary).ok_or_else(|| Error::WrongDevice {
@@ -33,19 +33,19 @@ fn primary(engine: &dyn Engine, other: Other) -> Result<&Arc<Primary>> {
     })
 }
 
-/// Returns the error for memory of the other library in another context.
+/// Returns the error for the other library's memory in another context.
 fn foreign(other: Other, device: &str) -> Error {
     Error::WrongDevice { what: other.theirs, found: "another context".to_owned(), expected: device.to_owned() }
 }
 
-/// Returns the queue of a stream that is on the engine of a buffer, and that engine is CUDA.
+/// Returns the CUDA queue of a stream. The stream must be on the buffer's engine, which is CUDA.
 fn cuda_queue(queue: &dyn Queue) -> &CudaQueue {
     queue.as_any().downcast_ref().expect("the stream is on the buffer's engine")
 }
 
 impl<T: Plain> Buffer<T> {
-    /// Returns the elements in memory that another library can free by the driver: a copy on
-    /// `stream` if they are in memory that buffers share.
+    /// Returns the elements in memory that another library can free through the driver. If the
+    /// buffer shares its allocation with other buffers, the result is a copy, made on `stream`.
     fn owned_by_driver(self, stream: &Stream) -> Result<Self> {
         let engine = self.engine().as_any().downcast_ref::<CudaEngine>().expect("the buffer is on a CUDA device");
         if engine.disown(self.at()) {
@@ -58,8 +58,8 @@ impl<T: Plain> Buffer<T> {
         Ok(whole)
     }
 
-    /// Lends memory of this buffer to `work`, in order with its other uses and with the context
-    /// current.
+    /// Lends this buffer's memory to `work`, in order with the buffer's other uses. The context is
+    /// current while `work` runs.
     fn lent<R>(&self, other: Other, stream: &Stream, written: bool, work: impl FnOnce(&CudaQueue) -> R) -> Result<R> {
         let primary = primary(&**self.engine(), other)?;
         stream.batch(|batch| {
