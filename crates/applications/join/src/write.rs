@@ -1,4 +1,4 @@
-//! Record batches to CSV and Parquet files.
+//! The writing of record batches to CSV and Parquet files.
 
 use crate::error::{JoinFileError, Result};
 use arrow_array::RecordBatch;
@@ -12,7 +12,7 @@ use std::io::BufWriter;
 use std::path::Path;
 use warpnest_applications_shared::table::Format;
 
-/// Fails unless a file's name says in which format rows are written there.
+/// Fails unless a file's name implies the format in which rows are written.
 ///
 /// # Errors
 /// [`FileError::Extension`](warpnest_applications_shared::table::FileError::Extension).
@@ -21,15 +21,16 @@ pub fn check(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Writes a batch to a file: as CSV or as Parquet, by the end of its name. Nulls of CSV are empty
-/// fields.
+/// Writes a batch to a file as CSV or Parquet, by the end of its name. Nulls are empty fields in
+/// CSV.
 ///
 /// # Errors
 /// [`JoinFileError`], which names the file.
 pub fn write(path: &Path, batch: &RecordBatch) -> Result<()> {
     let format = Format::of(path)?;
     let io = |source| JoinFileError::Write { path: path.to_owned(), source };
-    // Beside the old file, which may be one of those that are joined: it stays if this one fails.
+    // A new file is written beside the old one, which may be an input of the join. So the old file
+    // stays intact if writing fails.
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut beside = tempfile::Builder::new();
     #[cfg(unix)]
