@@ -24,7 +24,7 @@ pub enum Stop {
     Strict(Unreadable),
     /// The file has more rows than a group-by accepts.
     TooManyRows,
-    /// The memory does not suffice for this row and the rest.
+    /// There is no memory for this row and the rows after it.
     NoMemory(Place, OutOfMemory),
 }
 

@@ -1,4 +1,4 @@
-//! The spectrum of k-mers, on logarithmic axes.
+//! The chart of the spectrum of k-mers, on logarithmic axes.
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -13,7 +13,7 @@ pub fn write(spectrum: &Spectrum, k: u32, file: ChartFile<'_>) -> anyhow::Result
     file.write(SIZE, &Points { points, k })
 }
 
-/// Counts, and how many k-mers have each.
+/// Counts, each with the number of k-mers that have this count.
 struct Points {
     points: Vec<(f64, f64)>,
     k: u32,
@@ -27,7 +27,8 @@ impl Chart for Points {
         let title = format!("How many {k}-mers occur how often");
         let x = ("occurrences of a k-mer", 0.8..highest.max(10.0) * 1.3);
         let mut chart = log_axes(area, &title, [x, ("different k-mers", 0.8..most.max(10.0) * 1.3)], 110)?;
-        // Only neighbouring counts are joined: between others are counts that no k-mer has.
+        // Only neighbouring counts are joined by lines, because no k-mer has a count between other
+        // ones.
         for run in points.chunk_by(|one, next| one.0 + 1.0 == next.0) {
             chart.draw_series(LineSeries::new(run.iter().copied(), BLUE.stroke_width(2)))?;
         }
