@@ -13,7 +13,7 @@ use crate::tables::new_table;
 /// docs/measurements/cuckoo.md has the table, and docs/cuckoo.md the default limit.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The device to run on: best, cpu, cuda or cuda:N.
+    /// Where to run: best, cpu, cuda or cuda:N.
     #[arg(long, default_value = "best")]
     device: String,
     /// The counts of pairs.

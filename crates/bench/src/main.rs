@@ -57,8 +57,7 @@ fn main() -> ExitCode {
         Command::Sweep(args) => sweep::main(&args),
     };
     let Err(error) = outcome else { return ExitCode::SUCCESS };
-    // Only the message is printed. If the error was returned, it would be buried under a backtrace
-    // if RUST_BACKTRACE is set.
+    // Only the message is printed. RUST_BACKTRACE would bury a returned error under a backtrace.
     eprintln!("error: {error:#}");
     ExitCode::FAILURE
 }

@@ -9,13 +9,13 @@ use crate::tables;
 
 /// Measure the rounds of parallel cuckoo hashing by the number of items in a bucket.
 ///
-/// The first table is about single buckets with an exact number of items, each in its own map. The
-/// second table is about whole maps, by their mean number of items. Rounds are counted for one
-/// seed; a seed that failed counts with all its rounds. Sub-tables, seeds and rounds have their
-/// defaults. docs/two-level.md has the tables.
+/// The first table is of single buckets with exact numbers of items, each in its own map. The
+/// second is of whole maps, by their mean number of items. Rounds are counted per seed; a seed that
+/// failed counts with all its rounds. Sub-tables, seeds and rounds have their defaults.
+/// docs/two-level.md has the tables.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The device to run on: best, cpu, cuda or cuda:N.
+    /// Where to run: best, cpu, cuda or cuda:N.
     #[arg(long, default_value = "cpu")]
     device: String,
     /// The numbers of items in a bucket.

@@ -84,8 +84,8 @@ fn multiplicities(records: &[&Record]) -> Figure {
         let mut points: Vec<(f64, f64)> = Vec::new();
         for record in records.iter().filter(of_line) {
             let multiplicity = record.multiplicity.unwrap_or(1);
-            // If one side has unique keys, each row of the other side is in one pair. Otherwise
-            // each row is in as many pairs as the other side has rows with its key.
+            // A row of the repeated side is in one pair, or, if both are repeated, in as many pairs
+            // as the other side has rows with its key.
             let pairs = record.n / 2 * if are_both { multiplicity } else { 1 };
             let point = (multiplicity as f64, (record.n + pairs) as f64 / record.ms / 1e6);
             points.retain(|known| known.0 != point.0);

@@ -131,7 +131,7 @@ pub fn corners(picture: &Grey, most: usize) -> Points {
     Points { points: found.into_iter().map(|(_, at)| at).collect(), frame }
 }
 
-/// Returns the smaller eigenvalue of the gradients' matrix around each pixel.
+/// Returns the smaller eigenvalue of the structure tensor around each pixel.
 fn strengths(picture: &Grey) -> Grey {
     let smooth = picture.smoothed();
     let along = smooth.map(|x, y| (smooth.at(x + 1, y) - smooth.at(x - 1, y)) / 2.0);
@@ -146,8 +146,8 @@ fn strengths(picture: &Grey) -> Grey {
     Grey { pixels, ..*picture }
 }
 
-/// Returns whether a pixel's value is the greatest within [`APART`] pixels. Of equal values the
-/// first one counts as the greatest.
+/// Returns whether a pixel's value is the greatest (the first one if equal) within [`APART`]
+/// pixels.
 fn is_greatest(strengths: &Grey, x: isize, y: isize) -> bool {
     let (own, apart) = (strengths.at(x, y), APART as isize);
     let rows = (y - apart).max(0)..=(y + apart).min(strengths.height as isize - 1);

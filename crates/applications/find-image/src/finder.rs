@@ -12,8 +12,8 @@ use warpnest_applications_kernels::images::{
     REFERENCE_BITS, RESULT_WORDS, Tally, TallyParams, Verify, VerifyParams, Vote, VoteParams,
 };
 
-/// The maximum features with one key for which the key is used. A key with more features says
-/// little, and would give more votes than all other keys.
+/// The maximum features of a key that is used. A key with more says little, and would give more
+/// votes than all other keys.
 pub const MOST_ALIKE: u64 = 32;
 
 /// The number of threads in a block of [`Verify`], which verifies one hypothesis per block.
@@ -35,7 +35,7 @@ pub struct Work {
 }
 
 impl Work {
-    /// Creates empty buffers, which the first search enlarges.
+    /// Creates empty buffers.
     pub fn new(device: &Device) -> Result<Self> {
         let (narrow, wide) = (|| Buffer::zeroed(device, 0), || Buffer::zeroed(device, 0));
         Ok(Self {
@@ -65,7 +65,7 @@ impl Work {
 /// Replaces a buffer whose length is not `length`; its contents are then arbitrary.
 fn fit<T: Element>(device: &Device, buffer: &mut Buffer<T>, length: usize) -> Result<()> {
     if buffer.len() != length {
-        // The previous memory is freed before new memory is allocated.
+        // The previous memory is freed first.
         *buffer = Buffer::zeroed(device, 0)?;
         *buffer = Buffer::zeroed(device, length)?;
     }

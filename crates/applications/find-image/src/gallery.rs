@@ -22,7 +22,7 @@ pub struct Match {
     /// The index of the reference.
     pub reference: usize,
     pub pose: Similarity,
-    /// The matching points, each as a point of the reference and a point of the scene.
+    /// The matching points of the reference and the scene.
     pub pairs: Vec<[[f32; 2]; 2]>,
     pub hypothesis: Hypothesis,
 }
@@ -119,7 +119,7 @@ mod tests {
             for (expected, corner) in pose.corners(frame).iter().zip(found[0].pose.corners(frame)) {
                 assert!((expected[0] - corner[0]).hypot(expected[1] - corner[1]) < 6.0, "seed {seed}: {corner:?}");
             }
-            // No reference is found in a scene that shows none of the references searched for.
+            // Nothing is found if the scene shows none of the references.
             let others = of_references.iter().enumerate().filter(|(i, _)| *i != of).map(|(_, views)| views.clone());
             let others = Gallery::new(&Device::cpu(), others.collect()).unwrap();
             assert!(others.find(&views(&scene.grey)).unwrap().is_empty(), "seed {seed}");

@@ -10,7 +10,7 @@ pub struct Hypothesis {
     pub factor: [f32; 2],
     /// The position of the middle of the reference's frame in the scene.
     pub middle: [f32; 2],
-    /// The number of the scene's points that match a point of the reference.
+    /// The number of the scene's points that match.
     pub matches: u32,
     /// The number of the scene's points in the rings around the reference's points.
     pub around: u32,

@@ -60,7 +60,7 @@ impl Similarity {
         Self { shift: [to[0] - x, to[1] - y], ..turned }
     }
 
-    /// Returns the position to which the similarity maps a point.
+    /// Returns the position of a mapped point.
     pub fn at(&self, [x, y]: [f64; 2]) -> [f64; 2] {
         let [a, b] = self.factor;
         [self.shift[0] + a * x - b * y, self.shift[1] + a * y + b * x]

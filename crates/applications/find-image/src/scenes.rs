@@ -9,7 +9,7 @@ use warpnest_applications_kernels::images::Frame;
 /// The width and height of the made-up pictures.
 pub const SIDE: f32 = 1000.0;
 
-/// The way in which a scene loses points of its picture.
+/// The way in which points are lost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Occlusion {
     /// All points on one side of a random line, as if something covered the picture.
@@ -18,7 +18,7 @@ pub enum Occlusion {
     Scattered,
 }
 
-/// The differences between a picture's points and a scene's.
+/// The distortion that turns a picture's points into a scene.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Distortion {
     pub degrees: f64,
@@ -33,7 +33,7 @@ pub struct Distortion {
     pub noise: f64,
 }
 
-/// Returns a random number from 0 up to, but not including, 1.
+/// Returns a random number from 0 up to 1 (exclusive).
 pub fn unit(random: &mut Random) -> f64 {
     (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64
 }

@@ -43,8 +43,8 @@ impl Answer {
         order
     }
 
-    /// Returns a value as text for display. Keys are shown exactly. Other floating-point numbers
-    /// have three decimals, or four digits and a power of ten if they are very small or large.
+    /// Returns a value as text for display. Keys are exact. Other floating-point numbers have three
+    /// decimals, or four digits and a power of ten if very small or large.
     pub fn shown(&self, column: usize, group: usize) -> String {
         match &self.columns[column] {
             Values::Floats(values) if column >= self.keys => match values[group] {

@@ -6,7 +6,7 @@ use warpnest_applications_shared::memory::{self, OutOfMemory};
 use warpnest_applications_shared::shown::shortened;
 use warpnest_applications_shared::table::Cause;
 
-/// The use of a column in a query. A column with two uses has the one that is later in this list.
+/// The use of a column in a query. Of two uses, the later in this list counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Use {
     /// Values of single rows: numbers, or text if a cell is not a number.
@@ -133,8 +133,8 @@ fn finite(text: &str) -> Option<f64> {
     text.trim().parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// Returns the integer that a text represents, if this is the only way to write it. So the text can
-/// be restored if the column turns out to be text.
+/// Returns the integer that a text represents, if the text is its usual form. Then the text can be
+/// restored if the column turns out to be text.
 fn plain_integer(text: &str) -> Option<i64> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let is_plain = match digits.as_bytes() {

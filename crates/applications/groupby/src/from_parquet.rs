@@ -16,15 +16,15 @@ use std::path::Path;
 use warpnest_applications_shared::parquet::{caught, check};
 use warpnest_applications_shared::table::{self, FileError, Place};
 
-/// The number of rows of a column that are decoded at once.
+/// The number of a column's rows decoded at once.
 const BATCH: usize = 1 << 13;
 
-/// Reads the required columns, and turns a panic on a damaged file into an error.
+/// Reads the required columns. Panics become errors.
 pub fn read(path: &Path, file: File, needs: &[Need], options: Options, progress: &mut dyn FnMut(f64)) -> Result<Table> {
     caught(path, || read_whole(path, file, needs, options, progress))
 }
 
-/// Reads the required columns; damage that the decoder does not notice may cause a panic.
+/// Reads the required columns. Unnoticed damage may cause a panic.
 fn read_whole(
     path: &Path,
     file: File,
@@ -83,7 +83,7 @@ fn read_whole(
 enum Meaning {
     Signed,
     Unsigned,
-    /// Integers that are to be divided by this number.
+    /// Integers to be divided by this number.
     Decimal(f64),
     Float,
     Text,
@@ -132,11 +132,11 @@ struct PartOfColumn {
     values: Values,
     /// The index of the next row of the batch.
     row: usize,
-    /// The index of the next value, among the values that are not missing.
+    /// The index of the batch's next value that is not missing.
     value: usize,
 }
 
-/// The values of a batch that are not missing. Only the field for the column's type has values.
+/// The values of a batch that are not missing, in the field for the column's type.
 #[derive(Default)]
 struct Values {
     truths: Vec<bool>,

@@ -24,8 +24,8 @@ type Result<T> = std::result::Result<T, GroupError>;
 
 /// Groups the rows of a table, which was read for the query.
 ///
-/// A single column of integers is used as keys directly. Other columns, and pairs of columns, get
-/// ids in the order of first appearance as keys. The groups are in the order of these keys.
+/// The keys are the values of a single column of integers. Otherwise they are ids in the order of
+/// first appearance. The groups are in the order of these keys.
 pub fn group(device: &Device, table: &Table, query: &Query) -> Result<Answer> {
     let column = |number: usize| table.columns.get(number).ok_or(GroupError::OtherQuery);
     let mut columns = Vec::new();
@@ -189,8 +189,8 @@ fn ask<'t, K: Key>(query: &mut GroupBy<'t, K>, kind: Kind, column: Option<&'t Co
         (Kind::Last, Some(Column::Integers(values))) => Asked::Integers(query.last(values)),
         (Kind::Last, Some(Column::Floats(values))) => Asked::Floats(query.last(values)),
         (Kind::Last, Some(Column::Texts(texts))) => Asked::Texts(query.last(&texts.ids), texts.dictionary.entries()),
-        // This is unreachable for a table of the same query: columns that are added or compared are
-        // numbers, and only a count has no column.
+        // This is another query's table: summed and compared columns are numbers, and only a count
+        // has no column.
         _ => return Err(GroupError::OtherQuery),
     })
 }

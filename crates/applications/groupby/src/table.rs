@@ -1,4 +1,4 @@
-//! The rows of a file that can be read, and a count of the others.
+//! The rows of a file that can be read, and a count of skipped rows.
 
 use super::column::{Builder, Cell, Column};
 use super::query::Need;
@@ -20,7 +20,7 @@ pub struct Table {
 /// The reason why reading stops at a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// The row cannot be read, and the options do not allow to skip it.
+    /// The row cannot be read, and must not be skipped.
     Strict(Unreadable),
     /// The file has more rows than a group-by accepts.
     TooManyRows,
@@ -74,7 +74,7 @@ impl Rows {
         Ok(())
     }
 
-    /// Counts a row as skipped, or fails if the table is strict.
+    /// Counts a row as skipped, or fails if strict.
     pub fn skip(&mut self, place: Place, what: What) -> Result<(), Stop> {
         let unreadable = Unreadable { place, what };
         if self.strict {

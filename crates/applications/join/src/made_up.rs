@@ -9,8 +9,8 @@ use std::sync::Arc;
 const NAMES: [&str; 8] = ["Ada", "Barbara", "Edsger", "Frances", "Grace", "John", "Katherine", "Niklaus"];
 const CITIES: [&str; 6] = ["Bonn", "Jena", "Kiel", "Mainz", "Trier", "Ulm"];
 
-/// Returns `orders` orders and `customers` customers, the same ones for the same seed. Some orders
-/// have no customer or a customer that does not exist, and some customers have no orders.
+/// Returns made-up orders and customers, which depend only on the arguments. Some orders have no
+/// customer or one that does not exist, and some customers have no orders.
 ///
 /// # Errors
 /// Arrow's errors, which these columns never cause.

@@ -16,9 +16,9 @@ use warpnest_applications_shared::memory;
 use warpnest_applications_shared::parquet::{caught, check};
 use warpnest_applications_shared::table::{FileError, Format, Place, column, listed, open};
 
-/// The number of rows that are decoded at once.
+/// The number of rows decoded at once.
 const BATCH: usize = 1 << 16;
-/// The limit of CSV fields in a batch, each of which takes memory whatever the size of the file.
+/// The maximum CSV fields of a batch, because each takes memory.
 const MAX_FIELDS: usize = 1 << 20;
 
 /// The type as which key columns are read.
@@ -41,9 +41,9 @@ pub struct Options {
     pub delimiter: Option<u8>,
 }
 
-/// Reads a CSV or Parquet file; the end of its name decides which. Each of the `keys` must be the
-/// name of exactly one column. The first line of CSV names the columns, the types of CSV are
-/// inferred from all rows, and empty fields are null.
+/// Reads a CSV or Parquet file, by the end of its name. Each of the `keys` must be the name of one
+/// column. In CSV, the first line names the columns, types are inferred from all rows, and empty
+/// fields are null.
 ///
 /// # Errors
 /// [`JoinFileError`], which names the file.
@@ -137,7 +137,7 @@ impl<'p> Batches<'p> {
     fn push(&mut self, batch: RecordBatch) -> Result<()> {
         let bytes = batch.get_array_memory_size() as u64;
         self.bytes += bytes;
-        // Memory is needed for the next batch, and for a copy of all batches.
+        // This includes the next batch and a copy of all batches.
         memory::check(self.bytes + 2 * bytes).map_err(|no_memory| {
             let place = Place::Row(self.rows as u64 + 1);
             FileError::NoMemory { path: self.path.to_owned(), place, no_memory }

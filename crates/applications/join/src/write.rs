@@ -29,8 +29,7 @@ pub fn check(path: &Path) -> Result<()> {
 pub fn write(path: &Path, batch: &RecordBatch) -> Result<()> {
     let format = Format::of(path)?;
     let io = |source| JoinFileError::Write { path: path.to_owned(), source };
-    // A new file is written beside the old one, which may be an input of the join. So the old file
-    // stays intact if writing fails.
+    // The file is new, so that an old one, which may be an input, stays intact if writing fails.
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut beside = tempfile::Builder::new();
     #[cfg(unix)]

@@ -4,7 +4,7 @@ use warpnest_applications_kernels::kmers::BASES_IN_WORD;
 
 /// The code of a byte that ends a line, and is skipped.
 pub const LINE_END: u8 = 4;
-/// The code of any other byte that is not a base. No k-mer contains such a byte.
+/// The code of any other byte, which no k-mer contains.
 pub const OTHER: u8 = 5;
 
 /// The code of each byte: the code of a base, [`LINE_END`] or [`OTHER`].
@@ -24,8 +24,8 @@ pub const CODES: [u8; 256] = {
 /// The letters of the codes.
 const LETTERS: [u8; 4] = *b"ACGT";
 
-/// Packed bases, and the positions where k-mers begin among them, as the kernel reads them. The
-/// bases take a quarter of a byte each, and the two other arrays together as much again.
+/// Packed bases, and where k-mers begin among them, as the kernel reads them. Bases take a quarter
+/// of a byte each, and the other arrays together as much again.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Batch {
     /// The words of bases, and one word more.
@@ -61,7 +61,7 @@ impl Runs {
             let space = BASES_IN_WORD - self.length % BASES_IN_WORD;
             let taken = (end - at).min(space);
             let (word, place) = (at / BASES_IN_WORD, at % BASES_IN_WORD);
-            // The shifts are in two steps, because no shift may be by all bits of a word.
+            // Two shifts are used, because none may be by all bits of a word.
             let window = packed[word] << (2 * place) | packed[word + 1] >> 1 >> (63 - 2 * place);
             self.word = self.word << 1 << (2 * taken - 1) | window >> (64 - 2 * taken);
             self.length += taken;
@@ -91,7 +91,7 @@ impl Runs {
     }
 }
 
-/// Sets the bits from `start` to `end`, and extends `words` if the bits need more words.
+/// Sets the bits from `start` to `end`, and extends `words` for them.
 fn set_bits(words: &mut Vec<u32>, start: usize, end: usize) {
     words.resize(words.len().max(end.div_ceil(32)), 0);
     for (word, bits) in words.iter_mut().enumerate().take(end.div_ceil(32)).skip(start / 32) {

@@ -11,10 +11,9 @@ use warpnest_applications_kernels::kmers::MAX_NARROW_K;
 
 /// The number of k-mers in a part on the cores of a CPU, whose keys then stay in a cache.
 const PART_ON_CORES: usize = 1 << 18;
-/// The number of k-mers in a part on a GPU, large enough that the work in kernels takes most of the
-/// time.
+/// The number of k-mers in a part on a GPU, so that kernels take most of the time.
 const PART_ON_GPU: usize = 1 << 26;
-/// The number of pairs that are copied to the host at once.
+/// The number of pairs copied to the host at once.
 const CHUNK: usize = 1 << 18;
 
 /// The key of a k-mer and its count.
@@ -25,9 +24,9 @@ pub type Work<'w, E> = dyn FnMut(&[Count]) -> std::result::Result<(), E> + 'w;
 /// Counts k-mers, and calls `work` with the key and the count of every distinct k-mer, some at a
 /// time and in any order. The first error of `work` ends the count.
 ///
-/// Bins are joined into parts, and the keys of a part are made and sorted at once. If a bin has
-/// more k-mers than `at_once`, its keys would take too much memory. Such a bin is counted by a map,
-/// which stores each distinct k-mer once.
+/// Bins are joined into parts, whose keys are made and sorted at once. The keys of a bin with more
+/// k-mers than `at_once` would take too much memory. A map counts it, which stores each distinct
+/// k-mer once.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`](warpnest::Error::OutOfMemory),
@@ -48,7 +47,7 @@ struct Counter<'c, K, E> {
     keys: Buffer<K>,
     /// The distinct keys.
     distinct: Buffer<K>,
-    /// The index among all keys at which each distinct key begins.
+    /// The index at which each distinct key begins.
     starts: Buffer<u32>,
     /// The number of distinct keys.
     length: Buffer<u32>,
@@ -122,7 +121,7 @@ impl<'c, K: WordKey + Into<u64>, E> Counter<'c, K, E> {
         Ok(Ok(()))
     }
 
-    /// Counts the k-mers of some batches by a map, within `at_once` k-mers at a time.
+    /// Counts some batches by a map, at most `at_once` k-mers at a time.
     fn add_up(&mut self, batches: &[&Batch]) -> Result<Result<(), E>> {
         let mut map: Option<CountMap<K>> = None;
         let mut batches = batches;

@@ -19,7 +19,7 @@ const GAPS: u64 = 400;
 
 /// Writes a made-up genome of `bases` letters as FASTA. A quarter of its parts are copies of
 /// earlier parts, so some k-mers are frequent. Half of the copies are of the other strand, and all
-/// have changes. The same seed gives the same genome.
+/// have changes.
 pub fn write(bases: usize, seed: u64, out: &mut impl Write) -> io::Result<()> {
     for (number, record) in genome(bases, seed).chunks(RECORD).enumerate() {
         writeln!(out, ">made-up-{} seed {seed}", number + 1)?;

@@ -3,8 +3,8 @@
 use warpnest::types::WordKey;
 use warpnest::{Buffer, Device, Error, LinearConfig, LinearMap, PageMap, Result};
 
-/// The load factor of the map, also on a CPU. A lower one would be faster there, but the slots take
-/// most of the program's memory.
+/// The load factor of the map, also on a CPU. A lower load factor would be faster there, but slots
+/// are most of the memory.
 const LOAD: f64 = 0.8;
 
 /// A map from k-mers to their counts of 64 bits, which no file's counts exceed.

@@ -3,11 +3,11 @@
 //! A k-mer consists of overlapping parts of a fixed length. Its minimizer is the part that comes
 //! first in a fixed order (Roberts et al. 2004). Neighbouring k-mers often have the same minimizer,
 //! so a run of them can be stored as its bases alone (Deorowicz et al. 2015). A part and its
-//! reverse complement count as the same here, so a k-mer and its reverse complement have the same
+//! reverse complement count as one here, so a k-mer and its reverse complement have the same
 //! minimizer.
 
-/// The number of bases of a minimizer. It is small, so that neighbours share a minimizer, and large
-/// enough that no minimizer is frequent.
+/// The number of bases of a minimizer: small, so that neighbours share one, but large enough that
+/// none is frequent.
 const LENGTH: u32 = 9;
 /// The size of the ring, which is at least the number of parts of a k-mer.
 const RING: usize = 32;
@@ -74,7 +74,7 @@ impl Minimizer {
         }
     }
 
-    /// Returns the bin of the last `k` bases. At least `k` bases must have been added to the run.
+    /// Returns the bin of the last `k` bases, which the run must have.
     #[inline(always)]
     pub fn bin(&self) -> usize {
         // Least hashes are mostly small, so they are hashed again.

@@ -1,12 +1,12 @@
-//! The packing of sequences into batches of bases; the k-mers of a batch are in one bin.
+//! The packing of sequences into batches, each with k-mers of one bin.
 
 use super::bases::{Batch, CODES, LINE_END, OTHER, Runs};
 use super::minimizer::{BINS, Minimizer};
 use warpnest_applications_kernels::kmers::BASES_IN_WORD;
 
-/// The maximum number of bases of a piece, a multiple of the number of bases in a word.
+/// The maximum bases of a piece, which fill whole words.
 const PIECE: usize = 1 << 15;
-/// The value of `bin` before the first k-mer of a piece.
+/// The value of `bin` without a k-mer.
 const NONE: usize = usize::MAX;
 
 /// A packer, which makes batches of sequences.
@@ -29,7 +29,7 @@ pub struct Packer {
     length: usize,
     /// The bin of the last k-mer.
     bin: usize,
-    /// The index of the base in the piece at which the last k-mer's run begins.
+    /// The index of the piece's base at which the bin's run begins.
     run: usize,
     /// The number of bases that were added.
     pub bases: u64,
@@ -145,8 +145,7 @@ mod tests {
     use crate::bases::text_of;
     use std::collections::HashMap;
 
-    /// Returns the batches of some sequences with their bins, and the counts of bases and other
-    /// letters.
+    /// Returns batches with their bins, and the counts of bases and other letters.
     fn packed(k: u32, capacity: usize, sequences: &[&[u8]]) -> (Vec<(usize, Batch)>, [u64; 2]) {
         let mut packer = Packer::new(k, capacity);
         let mut batches = Vec::new();

@@ -68,8 +68,7 @@ pub struct Packed {
 }
 
 impl Packed {
-    /// Reads files one after the other. `progress` is called with the bytes of the files as they
-    /// are read.
+    /// Reads files one after the other. `progress` is called with the bytes as they are read.
     ///
     /// # Errors
     /// [`PackError`]. Nothing is kept in this case.

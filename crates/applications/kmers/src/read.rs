@@ -46,8 +46,8 @@ pub enum ReadError {
 }
 
 /// Reads a file, plain or compressed by gzip, whatever its name, and returns the number of its
-/// records. A record of more bytes than `limit` is refused. `progress` is called with the bytes of
-/// the file as they are read.
+/// records. A record of more bytes than `limit` is refused. `progress` is called with the bytes as
+/// they are read.
 ///
 /// # Errors
 /// [`ReadError`].

@@ -12,14 +12,14 @@ const LEAST_BYTES: usize = 64;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Text {
     pub letters: Vec<u8>,
-    /// The number of leading letters that are copies from the text before. They are repeated where
-    /// a sequence continues, so that no k-mer is lost between the texts.
+    /// The number of leading letters repeated from the text before, so that no k-mer of a continued
+    /// sequence is lost.
     repeated: usize,
     separators: u64,
 }
 
 impl Text {
-    /// Returns the numbers of bases and of other letters that are repeated or separators.
+    /// Returns the counts of repeated bases, and of repeated other letters and separators.
     pub fn of_others(&self) -> [u64; 2] {
         let is_base = |letter: &&u8| CODES[**letter as usize] < LINE_END;
         let bases = self.letters[..self.repeated].iter().filter(is_base).count();

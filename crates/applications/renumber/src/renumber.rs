@@ -51,9 +51,9 @@ pub struct Renumbered {
     pub wrong: usize,
 }
 
-/// Gives the nodes at `ends` dense ids, in the order of first appearance or in any order. It then
-/// looks up the id of every end and the node of every id, and compares. `begin` is called at the
-/// start of each stage.
+/// Gives the nodes at `ends` dense ids, in the order of first appearance or in any order. Then
+/// looks up the id of every end and the node of every id, and compares. `begin` is called before
+/// each stage.
 pub fn renumber(device: &Device, ends: &[u64], in_order: bool, begin: &mut dyn FnMut(Stage)) -> Result<Renumbered> {
     let stream = device.default_stream();
     let mut clock = Clock { stream, begin, times: [Duration::ZERO; 6] };

@@ -92,7 +92,7 @@ impl Flood {
         self.seed_ranks.resize(stream, keys.len())?;
         let Self { parents, roots, seeds, seed_ranks, regions, scratch, .. } = self;
         compact(stream, scratch, &surface.keys, roots, seeds, regions)?;
-        // The parent of a root is the root itself, so this extracts the ranks of the roots.
+        // The parent of a root is its own rank.
         compact(stream, scratch, parents, roots, seed_ranks, regions)?;
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! The computation of a frame, from two meshes and their motions to the voxels that lie inside.
+//! The computation of a frame from two meshes and their motions.
 
 use warpnest::{Buffer, Device, PageConfig, PageMap, Stream};
 
@@ -19,7 +19,7 @@ pub struct Counts {
     pub touched: u64,
     /// The number of voxels that both surfaces touch.
     pub common: usize,
-    /// The number of regions into which the common voxels divide the other voxels.
+    /// The number of regions into which the common voxels divide the others.
     pub regions: usize,
     /// The number of voxels inside the other shape, or `None` if the other mesh is not closed.
     pub inside: Option<usize>,

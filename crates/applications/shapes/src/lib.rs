@@ -1,6 +1,5 @@
-//! Two moving closed surfaces: their voxels, hash tables of the voxels, and the part of each
-//! surface inside the other. All are computed on a device, from scratch for every frame (Alcantara
-//! 2011, figure 4.1).
+//! Two moving closed surfaces: their voxels, hash tables of these, and the part of each inside the
+//! other. A device computes all for every frame (Alcantara 2011, figure 4.1).
 #![allow(missing_docs, reason = "this crate is for its example, and is not published; fields say what they are")]
 
 pub mod animation;

@@ -30,7 +30,7 @@ impl Body {
     }
 
     /// Returns whether a voxel of a shape's surface is part of the body's surface. `shape` is 0 for
-    /// shape A, and `inside` tells whether the voxel lies inside the other shape.
+    /// A, and `inside` means inside the other shape.
     fn has(self, shape: usize, inside: bool) -> bool {
         match self {
             Body::Union => !inside,

@@ -108,7 +108,7 @@ impl Surface {
         }
         exclusive_scan(stream, &mut self.scratch, &self.pieces, &mut self.starts)?;
         plan.pieces = self.starts.get(stream, self.pieces.len())?.unwrap_or(0);
-        // Nearly every piece has a voxel, so the limit applies to pieces, too.
+        // Nearly every piece has a voxel, so the limit applies.
         check_touched(plan.pieces)?;
 
         self.touched.resize(stream, plan.pieces as usize)?;
@@ -145,8 +145,8 @@ impl Surface {
 
     /// Launches the kernel that counts voxels, or the kernel that writes them.
     fn launch_voxelize(&mut self, stream: &Stream, write: bool, plan: SurfaceParams) -> Result<(), FrameError> {
-        // SAFETY: the starts belong to the plan's pieces. Counting writes a count for each piece,
-        // and writing finds the same voxels again, for which there is space.
+        // SAFETY: the starts belong to the plan's pieces. Counting writes a count for each, and
+        // writing finds the same voxels again.
         unsafe {
             stream.launch_dyn(plan.pieces as usize, |uses| {
                 let count = Voxelize::<false> {

@@ -9,30 +9,30 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// The system's allocator, which ends the program with a message if no memory is left.
 ///
-/// Readers of files foresee most of their needs, and return errors of their own. This allocator is
-/// for everything else, such as the tables of other crates, whose growth nobody can refuse.
+/// Readers of files return errors for needs that they foresee. This allocator is for all others,
+/// such as tables of other crates, whose growth nobody can refuse.
 #[derive(Clone, Copy, Debug)]
 pub struct Ending;
 
 // SAFETY: all memory comes from the system's allocator and is returned to it.
 unsafe impl GlobalAlloc for Ending {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller upholds the contract of `alloc`.
+        // SAFETY: the caller upholds `alloc`'s contract.
         unless_null(unsafe { System.alloc(layout) }, layout.size())
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller upholds the contract of `alloc_zeroed`.
+        // SAFETY: the caller upholds `alloc_zeroed`'s contract.
         unless_null(unsafe { System.alloc_zeroed(layout) }, layout.size())
     }
 
     unsafe fn realloc(&self, old: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
-        // SAFETY: the caller upholds the contract of `realloc`.
+        // SAFETY: the caller upholds `realloc`'s contract.
         unless_null(unsafe { System.realloc(old, layout, bytes) }, bytes.saturating_sub(layout.size()))
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: the caller upholds the contract of `dealloc`.
+        // SAFETY: the caller upholds `dealloc`'s contract.
         unsafe { System.dealloc(memory, layout) }
     }
 }
@@ -57,7 +57,7 @@ fn end(asked: u64) -> ! {
     }
     let mut bytes = [0; 1024];
     let mut message = Cursor::new(&mut bytes[..]);
-    // If the message is longer than `bytes`, it is truncated.
+    // A longer message is truncated.
     let _ = write!(message, "error: ");
     let doing = DOING.try_lock();
     let (what, remedy) = doing.as_deref().map_or(("", ""), |doing| (&doing.what, doing.remedy));

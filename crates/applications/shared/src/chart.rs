@@ -70,8 +70,8 @@ impl<'p> ChartFile<'p> {
     }
 }
 
-/// Returns a chart of `size` pixels as the text of an SVG file. Its labels stay text, which the
-/// reader's program shows in its own sans-serif font.
+/// Returns a chart of `size` pixels as the text of an SVG file. Its labels stay text, in the
+/// reader's sans-serif font.
 pub fn svg(size: (u32, u32), chart: &impl Chart) -> anyhow::Result<String> {
     register_fonts()?;
     let mut text = String::new();
@@ -79,7 +79,7 @@ pub fn svg(size: (u32, u32), chart: &impl Chart) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// Returns a chart of `size` pixels as a PNG file, drawn with the program's own font.
+/// Returns a chart of `size` pixels as a PNG file, in the program's own font.
 pub fn png(size: (u32, u32), chart: &impl Chart) -> anyhow::Result<Vec<u8>> {
     register_fonts()?;
     let mut pixels = vec![0; 3 * (size.0 * size.1) as usize];

@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, Read};
 
 /// A text whose lines all end with a line feed, even if a carriage return alone ends them in the
-/// file. It has as many bytes as the file's text.
+/// file. Its length is the file's.
 pub struct LineEnds<R>(pub R);
 
 impl<R: BufRead> Read for LineEnds<R> {
@@ -23,8 +23,8 @@ impl<R: BufRead> Read for LineEnds<R> {
     }
 }
 
-/// Reads some bytes and returns their count. If the last one is a carriage return, it also returns
-/// the byte after it, without consuming that byte.
+/// Reads some bytes and returns their count. After a carriage return at their end, it also returns
+/// the next byte, without consuming it.
 pub(crate) fn read_with_next(from: &mut impl BufRead, bytes: &mut [u8]) -> io::Result<(usize, Option<u8>)> {
     let there = from.fill_buf()?;
     let read = there.len().min(bytes.len());

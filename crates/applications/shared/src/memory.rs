@@ -32,8 +32,8 @@ fn limit(text: &str) -> Result<u64, String> {
 impl MemoryArgument {
     /// Limits the memory of the process from now on.
     ///
-    /// The system enforces the limit, so it applies to every allocation. On a GPU there is a limit
-    /// only if one was given, because the driver reserves any amount of memory.
+    /// The system enforces the limit, so it applies to every allocation. On a GPU only a given
+    /// limit counts, because the driver reserves any amount of memory.
     pub fn apply(self, device: &Device) -> io::Result<()> {
         let default =
             || (*device == Device::cpu()).then(left).filter(|left| *left != u64::MAX).map(|left| left / 10 * 9);
@@ -47,8 +47,7 @@ impl MemoryArgument {
 #[cfg(unix)]
 fn set(limit: u64) -> io::Result<()> {
     use rustix::process::{Resource, getrlimit, setrlimit};
-    // The stacks of the threads should not count, so the threads are started before. Many cores
-    // have many threads.
+    // The threads are started before, because their stacks should not count.
     rayon::current_num_threads();
     let limit = taken().saturating_add(limit);
     let mut limits = getrlimit(Resource::Data);
@@ -95,8 +94,8 @@ pub fn check(asked: u64) -> Result<(), OutOfMemory> {
     if asked <= left { Ok(()) } else { Err(OutOfMemory { asked, left }) }
 }
 
-/// The growth of a vector, in bytes, from which it is compared with the memory left. For less
-/// growth, reading that value would take longer than the allocation.
+/// The minimum growth of a vector, in bytes, for which the memory left is checked. For less, the
+/// check would take longer than the allocation.
 const CHECKED: u64 = 1 << 20;
 
 /// Reserves space for more elements, as [`Vec::reserve`] does, or fails if too little memory is
@@ -105,7 +104,7 @@ pub fn reserve<T>(vector: &mut Vec<T>, additional: usize) -> Result<(), OutOfMem
     if vector.capacity() - vector.len() >= additional {
         return Ok(());
     }
-    // A vector at least doubles its capacity when it grows.
+    // A vector at least doubles its capacity.
     let capacity = (vector.len().saturating_add(additional)).max(2 * vector.capacity());
     let asked = ((capacity - vector.capacity()) as u64).saturating_mul(size_of::<T>() as u64);
     if asked >= CHECKED {
@@ -123,7 +122,7 @@ pub(crate) struct Doing {
     pub remedy: &'static str,
 }
 
-/// Sets the current work of the program, and the advice to the user if memory does not suffice.
+/// Sets the current work of the program, and the advice to the user.
 pub fn now(what: String, remedy: &'static str) {
     *DOING.lock().unwrap_or_else(PoisonError::into_inner) = Doing { what, remedy };
 }

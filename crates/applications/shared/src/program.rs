@@ -16,7 +16,7 @@ pub fn main<A: Parser>(run: impl FnOnce(&A, &mut Stdout) -> anyhow::Result<()>) 
     exit_code(succeeds(std::env::args_os(), run))
 }
 
-/// Runs a program with a command line. If there is an error, it prints it and returns false.
+/// Runs a program with a command line, and prints its error.
 pub fn succeeds<A: Parser>(
     line: impl IntoIterator<Item = impl Into<OsString> + Clone>,
     run: impl FnOnce(&A, &mut Stdout) -> anyhow::Result<()>,
@@ -27,11 +27,11 @@ pub fn succeeds<A: Parser>(
     }
 }
 
-/// Parses a command line. If the line asks for help or is wrong, this prints the text, and the
-/// error is whether the program should succeed.
+/// Parses a command line. If it requests help or is wrong, this is printed, and the error is
+/// whether the program succeeds.
 pub fn parsed<A: Parser>(line: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Result<A, bool> {
     A::try_parse_from(line).map_err(|error| {
-        // Printing fails if the output has no reader; then the text is not needed.
+        // Printing may fail if nobody reads the output.
         let _ = error.print();
         !error.use_stderr()
     })
@@ -40,8 +40,8 @@ pub fn parsed<A: Parser>(line: impl IntoIterator<Item = impl Into<OsString> + Cl
 /// Returns whether a program has succeeded, and prints its error if it has not.
 pub fn is_done(done: &anyhow::Result<()>) -> bool {
     if let Err(error) = done {
-        // Only the message is printed. If the error was returned, it would be buried under a
-        // backtrace if RUST_BACKTRACE is set.
+        // Only the message is printed. RUST_BACKTRACE would bury a returned error under a
+        // backtrace.
         eprintln!("error: {}", with_causes(error.as_ref()));
     }
     done.is_ok()
@@ -55,7 +55,7 @@ pub fn exit_code(succeeds: bool) -> ExitCode {
 /// Returns a progress bar, which is only visible on a terminal.
 pub fn bar(length: u64, template: &'static str) -> ProgressBar {
     let bar = ProgressBar::new(length);
-    // The template is a constant. If it was wrong, the plain bar would be used.
+    // A wrong template, which is a constant, would leave the plain bar.
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
     }

@@ -13,8 +13,8 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
-/// Returns a text cut to a length that fits messages and table columns, with spaces for control
-/// characters, which a terminal would obey.
+/// Returns a text cut to fit messages and columns, with spaces for control characters, which a
+/// terminal would obey.
 pub fn shortened(text: &str) -> String {
     cut(text, 40)
 }

@@ -13,8 +13,8 @@ use tempfile::TempDir;
 const ARGUMENTS: &str = "WARPNEST_PROGRAM_ARGUMENTS";
 /// The environment variable with the maximum bytes of the process's address space.
 const ADDRESS_SPACE: &str = "WARPNEST_PROGRAM_ADDRESS_SPACE";
-/// The address space of programs that read hostile files. Without a limit, a file that takes all
-/// memory would be noticed late on a machine with much memory.
+/// The address space of programs that read hostile files. On a machine with much memory, a file
+/// that takes all of it would be noticed late.
 const MAX_ADDRESS_SPACE: u64 = 8 << 30;
 
 /// Runs the program of the running test binary, which has a test `tests::run_as_a_program` that
@@ -23,7 +23,7 @@ pub fn run(arguments: &[&str]) -> Output {
     run_within(MAX_ADDRESS_SPACE, arguments)
 }
 
-/// Runs the program as [`run`] does, with `address_space` bytes of address space.
+/// Does the same as [`run`] with `address_space` bytes of address space.
 pub fn run_within(address_space: u64, arguments: &[&str]) -> Output {
     let mut command = program(arguments);
     command.env(ADDRESS_SPACE, address_space.to_string());
@@ -40,7 +40,7 @@ pub fn program(arguments: &[&str]) -> Command {
     command
 }
 
-/// Runs the program if a test has started this process for it, and otherwise does nothing.
+/// Runs the program if a test started this process for it.
 pub fn run_as_a_program<A: Parser>(name: &str, run: impl FnOnce(&A, &mut Stdout) -> anyhow::Result<()>) {
     let Some(arguments) = arguments() else { return };
     let succeeds = succeeds([name.to_owned()].into_iter().chain(arguments), run);
@@ -111,7 +111,7 @@ pub fn gzip(text: &[u8]) -> Vec<u8> {
     encoder.finish().expect("memory takes it")
 }
 
-/// A temporary folder that is deleted at the end of the test.
+/// A temporary folder, deleted after the test.
 pub struct Folder(TempDir);
 
 impl Folder {
@@ -132,7 +132,7 @@ impl Folder {
     }
 }
 
-/// Returns the message of a program that must have failed; the message must be one line.
+/// Returns the one-line message of a program that must fail.
 pub fn refusal(output: &Output) -> String {
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{}: {error}", output.status);
@@ -149,8 +149,8 @@ pub fn assert_cause_once(message: &str) {
     assert!(twice.is_none(), "{twice:?} in {message}");
 }
 
-/// Returns files that no program accepts as a table with the columns `a` and `b`. Each has a name,
-/// its bytes, and the message that follows the file's name.
+/// Returns files that no program accepts as a table with the columns `a` and `b`: name, bytes, and
+/// the message after the file's name.
 pub fn bad_tables() -> Vec<(&'static str, Vec<u8>, &'static str)> {
     let text = |text: &str| text.as_bytes().to_vec();
     let utf_16 = "\u{feff}a,b\n1,2\n".encode_utf16().flat_map(u16::to_le_bytes).collect();

@@ -7,7 +7,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// The number of bytes that are read at once.
+/// The number of bytes read at once.
 const READ_BYTES: usize = 1 << 18;
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
@@ -23,8 +23,7 @@ pub enum TextError {
 /// A decompressed text whose lines end with a line feed.
 pub type Text<'p> = Box<dyn BufRead + Send + 'p>;
 
-/// Opens a file, whatever its name. `progress` is called with the bytes of the file as they are
-/// read.
+/// Opens a file, whatever its name. `progress` is called with the bytes as they are read.
 ///
 /// # Errors
 /// [`TextError`].

@@ -1,5 +1,5 @@
-//! Tests that run the kernels in sequence, from keys to verified hypotheses, and compare the
-//! results with the plain version.
+//! Tests of the kernels in sequence, from keys to verified hypotheses, compared with the plain
+//! version.
 
 use super::plain::{Plain, Set, Vote as PlainVote};
 use gpu_kernels::hash::Divisor;
@@ -51,8 +51,8 @@ impl Sets {
         };
         let Self { points: words, sets, starts, far, keys, .. } = &mut found;
         let plan = KeysParams { points: points as u64, no_key, padding: 0 };
-        // SAFETY: each set has its start and end in `starts`, and `far` and `keys` have an element
-        // for each output of a point.
+        // SAFETY: `starts` has each set's start and end, and `far` and `keys` have an element for
+        // each output.
         unsafe {
             device.default_stream().launch(plan.points as usize, |uses| Keys {
                 points: uses.read(words),
@@ -282,8 +282,7 @@ fn votes_and_hypotheses_are_those_of_the_plain_version() {
 }
 
 /// Makes each operation of a search fail, above all each allocation, after a search of other scenes
-/// with the same buffers. Later searches with these buffers must give the same results as with new
-/// buffers.
+/// with the same buffers. Later searches with them must give the same results as with new buffers.
 #[test]
 fn whatever_fails_of_a_search_its_buffers_serve_the_next_one() {
     let (device, plan) = planted();

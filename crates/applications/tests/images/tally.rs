@@ -1,4 +1,4 @@
-//! Tests that count sorted votes, with many counts of votes per pose, and choose hypotheses.
+//! Tests of counting sorted votes and choosing hypotheses, with many counts per pose.
 
 use std::collections::BTreeMap;
 use warpnest::{Buffer, Device};

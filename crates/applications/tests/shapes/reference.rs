@@ -74,8 +74,7 @@ pub fn frame(meshes: [&Mesh; 2], side: u32, closed: [bool; 2]) -> [(Voxels, usiz
     })
 }
 
-/// Returns the number of connected sets of voxels that are not common. Voxels are connected even if
-/// they only touch at a corner.
+/// Returns the number of sets of voxels that are not common, and are connected, even at corners.
 fn regions(voxels: &HashMap<[u32; 3], u32>, is_common: impl Fn(&[u32; 3]) -> bool) -> usize {
     let mut open: std::collections::HashSet<[u32; 3]> = voxels.keys().copied().filter(|at| !is_common(at)).collect();
     let mut count = 0;

@@ -43,7 +43,7 @@ impl Camera {
         Camera { right, up, toward, scale, shift, size }
     }
 
-    /// Returns the column and row of the pixel at the middle of a voxel, and the voxel's nearness.
+    /// Returns column and row of the pixel at a voxel's middle, and its nearness.
     pub fn place(&self, key: u64) -> (isize, isize, f32) {
         let at = middle(key);
         let pixel = (DVec2::new(at.dot(self.right), at.dot(self.up)) * self.scale + self.shift).floor();
@@ -54,12 +54,12 @@ impl Camera {
     /// Returns the light that reaches a surface's voxel with direction `normal`, if this camera is
     /// the light.
     ///
-    /// `nearest` is the nearness of the nearest voxel at each of the camera's pixels.
+    /// `nearest` is the nearness of the nearest voxel at each pixel.
     pub fn light_at(&self, nearest: &[f32], key: u64, normal: DVec3) -> f64 {
         const REACH: isize = 3;
         let (x, y, depth) = self.place(key);
-        // The slack keeps a surface from shading itself. Its voxels lie behind each other, and the
-        // flatter the light, the further they do.
+        // The slack keeps a surface from shading itself. Its voxels lie behind each other, further
+        // in flatter light.
         let flat = (1.0 / normal.dot(self.toward).abs()).min(8.0);
         let slack = (3.0 + 1.5 * REACH as f64 / self.scale * flat) as f32;
         let mut lit = 0;
@@ -73,8 +73,8 @@ impl Camera {
     }
 }
 
-/// The pixels that a voxel covers. Each has its distance from the voxel's middle, how much nearer
-/// than the middle it is, and the brightness of its face.
+/// The pixels that a voxel covers: offset from its middle, how much nearer than the middle, and
+/// brightness of the face.
 pub struct Stamp(Vec<(isize, isize, f32, f32)>);
 
 impl Stamp {

@@ -105,8 +105,7 @@ pub fn parse(path: &Path, mut bytes: Vec<u8>) -> Result<Mesh, MeshError> {
             .ok_or_else(|| MeshError::TooLarge { path: path.into(), limit })?;
         name.truncate(name.trim_end_matches(".gz").len());
     }
-    // Only ASCII files are changed here, because a binary file may contain any bytes after its
-    // header.
+    // Only ASCII is changed, because binary data may be any bytes.
     if bytes.starts_with(b"ply\rformat ascii") {
         bytes.iter_mut().filter(|byte| **byte == b'\r').for_each(|byte| *byte = b'\n');
     }
@@ -165,8 +164,7 @@ impl PropertyAccess for Corner {
     }
 }
 
-/// A face of a PLY file. Indices are signed, because some writers declare them as `int` and do
-/// write negative ones.
+/// A face of a PLY file. Indices are signed, as in some files.
 struct Face(Vec<i64>);
 
 impl PropertyAccess for Face {
@@ -191,7 +189,7 @@ impl PropertyAccess for Face {
     }
 }
 
-/// An element of a PLY file that is neither a vertex nor a face.
+/// Any element of a PLY file except vertices and faces.
 struct Skipped;
 
 impl PropertyAccess for Skipped {
@@ -240,8 +238,8 @@ fn parse_ply(path: &Path, bytes: &[u8]) -> Result<Mesh, MeshError> {
             let what = format!("vertex {index} (face {face})");
             return Err(MeshError::IndexOutOfRange { path: path.into(), what, corners: corners.len() });
         }
-        // The polygon becomes a fan of triangles around its first corner. A polygon with fewer than
-        // three corners gives no triangle.
+        // A polygon becomes a fan around its first corner; with fewer than three corners it has no
+        // triangle.
         for pair in polygon.get(1..).unwrap_or_default().windows(2) {
             triangles.push([polygon[0], pair[0], pair[1]].map(|index| index as u32));
         }
@@ -287,7 +285,7 @@ fn obj_geometry(bytes: &[u8]) -> String {
         let Some(kind @ ("v" | "f")) = words.next() else { continue };
         kept.push_str(kind);
         let words: Vec<&str> = words.collect();
-        // Four numbers are x, y, z and w. If there are more, a colour follows x, y and z.
+        // Four numbers are x, y, z and w; in more, a colour follows x, y and z.
         let used = if kind == "v" && words.len() > 4 { 3 } else { words.len() };
         for word in &words[..used] {
             kept.push(' ');

@@ -13,8 +13,8 @@ pub const GRIDS: RangeInclusive<u32> = 8..=4096;
 /// The position of the second mesh, B, relative to the first mesh, A.
 #[derive(Clone, Debug)]
 pub struct Placement {
-    /// Whether B is first brought to A's size and centre, because files from different scanners
-    /// have different coordinates.
+    /// Whether B is first brought to A's size and centre, because different scanners have different
+    /// coordinates.
     pub fit: bool,
     /// The factor by which B is scaled.
     pub scale: f64,
@@ -25,12 +25,11 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// Places `b` relative to `a`, and returns it.
+    /// Places `b` relative to `a`.
     pub fn place(&self, a: &Mesh, b: Mesh) -> Mesh {
         let ((a_low, a_high), (b_low, b_high)) = (a.bounds(), b.bounds());
         let ratio = length(a_high - a_low) / length(b_high - b_low);
-        // A mesh without extent has no size to fit. If both meshes are like this, the grid refuses
-        // them later.
+        // A mesh without extent has no size to fit. The grid refuses two such meshes later.
         let factor = self.scale * if self.fit && ratio.is_normal() { ratio } else { 1.0 };
         let from = b_low.midpoint(b_high);
         let to = if self.fit { a_low.midpoint(a_high) } else { from };

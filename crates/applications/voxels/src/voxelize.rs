@@ -93,8 +93,8 @@ fn touched(corners: [DVec3; 3], grid: u32, found: &mut impl FnMut([u32; 3])) {
 /// The test of separating axes: a triangle and a box are apart exactly if their projections on one
 /// of thirteen lines are apart.
 ///
-/// Three of the lines are the box's axes, which `touched` has tested already. The data of the other
-/// ten lines are in arrays, so that the compiler tests several lines at once.
+/// Three lines are the box's axes, which `touched` has tested already. The other ten are in arrays,
+/// so that the compiler tests several at once.
 struct Separation {
     axes: [[f64; 10]; 3],
     low: [f64; 10],

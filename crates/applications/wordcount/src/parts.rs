@@ -23,7 +23,7 @@ pub enum PartError {
     Word { lines: u64, limit: Size },
 }
 
-/// A file that is read in parts, plain or compressed by gzip, whatever its name.
+/// A file read in parts, plain or compressed by gzip, whatever its name.
 pub struct Parts {
     path: PathBuf,
     text: Text<'static>,
@@ -146,7 +146,7 @@ mod tests {
         for kind in [Kind::Spaces, Kind::Letters] {
             let read = |limit| parts_within(&gzip(&text), 100, kind, limit);
             assert_eq!(read(1000).unwrap().concat(), text);
-            // The error counts no lines, because the line end is in the part before.
+            // The part before has the line end, so no lines are counted.
             assert!(matches!(read(999), Err(PartError::Word { lines: 0, limit: Size(999) })));
         }
     }

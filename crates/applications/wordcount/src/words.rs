@@ -89,8 +89,8 @@ fn is_letter(character: char) -> bool {
     }
 }
 
-/// Returns a test for the characters that are removed at both ends of a word: apostrophes, unless
-/// words are separated by white space alone.
+/// Returns a test for characters to trim from both ends of a word: apostrophes, unless only white
+/// space separates words.
 fn is_apostrophe_alone(is_of_word: impl Fn(char) -> bool) -> impl Fn(char) -> bool {
     let words_are_letters = !is_of_word('.');
     move |character| words_are_letters && matches!(character, '\'' | '’')

@@ -26,8 +26,8 @@ fn ask<K: KeyWord, V: ValueWord>(block: &mut impl Block, lookup: Lookup<K, V>, g
 macro_rules! lookup_kernel {
     ($name:ident, $entry:literal, $map:ident $($wide:tt)*) => {
         gpu_kernels::kernel! {
-            /// Answers query `i` in thread `i`: `values[i]` becomes the value, and bit `i mod 32`
-            /// of `found[i / 32]` is set; or the value and the bit become 0.
+            /// Answers query `i` in thread `i`: `values[i]` becomes the value, or 0 if bit
+            /// `i mod 32` of `found[i / 32]` becomes 0.
             $name<K: KeyWord, V: ValueWord>, $entry, threads 256 $($wide)*;
             { queries: Global<K>, values: Global<V>, found: Global<u32>, map: $map<K, V>, count: u64 }
         }

@@ -36,7 +36,7 @@ pub struct RandomParams {
     pub words: u64,
     /// The seed of the sequence of accesses.
     pub seed: u64,
-    /// The kind of access, as the value of an [`Access`].
+    /// The value of an [`Access`].
     pub access: u32,
     /// A field that is always 0.
     pub padding: u32,
@@ -143,9 +143,9 @@ pub struct StridedParams {
 
 impl StridedParams {
     /// Returns the index of thread `thread`'s word. The words of neighbouring threads are a stride
-    /// apart. When a round reaches the end of the words, the next round begins at another one of
-    /// the first `stride` words. Rounds take these in bit-reversed order, so that adjacent words
-    /// are reached long after one another. Each word belongs to one thread.
+    /// apart. When a round reaches the last words, the next round begins at another of the first
+    /// `stride` words. These come in bit-reversed order, so that adjacent words are reached long
+    /// after one another. Each word belongs to one thread.
     #[inline(always)]
     pub fn word_of(&self, thread: u64) -> u64 {
         let round_log2 = self.words_log2 - self.stride_log2;

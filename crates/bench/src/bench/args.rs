@@ -7,14 +7,14 @@ use std::path::PathBuf;
 ///
 /// Prints a table and, with `--output`, appends the records to `OUTPUT/DEVICE.jsonl`. Rates are in
 /// 10^9 operations a second. `limit` is the rate of the memory system, measured just before, for
-/// equally many operations over as much memory as the table takes. For a build, an operation is a
-/// streamed read of a pair and one random 64-bit exchange. For a lookup, it is a streamed read of a
-/// key, one random read, and a streamed write of the result. Times are the median of the runs, by
-/// the device's clock. `build` uses `assume_unique`, and `build_any` does not.
-/// `assume_unique`, `build_any` without.
+/// equally many operations over as much memory as the table takes. A build's operation is a
+/// streamed read of a pair and one random 64-bit exchange. A lookup's is a streamed read of a key,
+/// one random read, and a streamed write of the result. Times are the median of the runs, by the
+/// device's clock. `build` uses `assume_unique`, and `build_any` does not. `assume_unique`,
+/// `build_any` without.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The device to run on: best, cpu, cuda or cuda:N.
+    /// Where to run: best, cpu, cuda or cuda:N.
     #[arg(long, default_value = "best")]
     pub(super) device: String,
     /// Numbers of pairs, written as 1000000 or 2^20. Default: 2^20, 2^24 and 2^27 on a GPU, 2^20
@@ -42,8 +42,8 @@ pub struct Args {
     /// The number of pairs in a batch of `ExtendibleMap`.
     #[arg(long, default_value = "2^22", value_parser = parse_size)]
     pub(super) batch: u64,
-    /// Probe the next lines of a `LinearMap` after a full line, instead of lines at a step that
-    /// depends on the key.
+    /// Probe the next line of a `LinearMap` after a full line, and not by a step that depends on
+    /// the key.
     #[arg(long)]
     pub(super) linear_probing: bool,
     /// Also measure 64-bit keys and values.

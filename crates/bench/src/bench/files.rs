@@ -53,7 +53,7 @@ fn of_map<D: Design>(
     let read = median(runs, || plain_read(plain.path()))?;
     let found = BulkMap::<u32, u32, D>::load_from(device, ours.path())?.get_many(&input.keys)?;
     let wrong = found.iter().zip(&input.values).filter(|(found, value)| **found != Some(**value)).count() as u64;
-    // Saving and loading are measured without a disk, too.
+    // The next two need no disk.
     let to_nowhere = median(runs, || Ok(map.save(io::sink())?))?;
     let from_memory = median(runs, || Ok(BulkMap::<u32, u32, D>::load(device, &bytes[..])?))?;
     let (up, down) = link(device, &bytes, runs)?;

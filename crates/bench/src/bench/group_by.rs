@@ -19,7 +19,7 @@ const GROUPS: [u32; 15] = [0, 1, 5, 8, 10, 11, 12, 13, 14, 15, 17, 20, 22, 23, 2
 
 /// The exponents of the Zipf distributions.
 const SKEWS: [f64; 5] = [0.5, 0.8, 1.0, 1.2, 1.5];
-/// The number of keys of the Zipf distributions, if there are at least as many rows.
+/// The number of keys of the Zipf distributions, unless there are fewer rows.
 const SKEWED_KEYS: u64 = 1 << 24;
 
 /// A number of groups, and the exponent of their Zipf distribution, or `None` for uniform rows.

@@ -16,13 +16,12 @@ const GROUPS: u64 = 1 << 20;
 /// The number of hot keys.
 const HOT: u64 = 3;
 
-/// One in this many rows, at the end of the column, is in the part with hot keys.
+/// The inverse of the share of rows, at the end, that have hot keys.
 const END: u64 = 50;
 
-/// Measures sums of `n` values for four kinds of rows: sorted rows, rows with hot keys only at the
-/// end, rows with hot keys that the sample does not draw, and rows with many keys that the sample
-/// does not draw. Before each, it measures ordinary rows with equally many groups, which have the
-/// same size and random order.
+/// Measures sums of `n` values for sorted rows, for rows with hot keys only at the end, and for
+/// rows with hot keys, or many keys, that the sample does not draw. Before each, it measures rows
+/// of equally many and equally large groups in random order.
 pub fn measure<K: Key, V: Number<Sum = u64> + From<u32>>(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
     let n = at.n;
     let drawn = drawn(at);
@@ -61,7 +60,7 @@ pub fn measure<K: Key, V: Number<Sum = u64> + From<u32>>(at: Bench<'_>) -> anyho
         true => of_drawn[row as usize],
         false => row % HOT,
     })?;
-    // All rows that the sample draws have the same key; the keys of all other rows are distinct.
+    // Rows that the sample draws have one key, and all others distinct keys.
     let mut next = 0;
     for row in 0..n as usize {
         next += !drawn[row] as u64;

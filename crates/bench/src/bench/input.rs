@@ -69,8 +69,8 @@ pub fn shuffle<T>(items: &mut [T]) {
 
 /// Returns the key with an index.
 ///
-/// The function is a bijection of words of the key's width (a multiplication by an odd number
-/// between two shifts), so different indices have different keys.
+/// It is a bijection of words of the key's width (a multiplication by an odd number between two
+/// shifts), so keys differ.
 pub fn key<K: Key>(index: u64) -> K {
     if K::BITS == 32 {
         let mut x = (index as u32).wrapping_mul(0x9e37_79b1);

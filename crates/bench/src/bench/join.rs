@@ -28,7 +28,7 @@ struct Case {
     sides: [Rows; 2],
 }
 
-/// The outputs of a join, and the form of its right side.
+/// The outputs of a join, and whether its right side is kept.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     RowNumbers,

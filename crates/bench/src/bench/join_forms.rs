@@ -9,8 +9,8 @@ use warpnest::relational::{Join, Joined, TextColumn, WideJoin, WideKeys, flag_eq
 use warpnest::types::WordKey as Key;
 use warpnest::{Buffer, Device, Error};
 
-/// The steps that order the rows of the left and the right side: row `r` has the key id `r` times a
-/// prime, modulo the count of rows.
+/// The steps of the left and right key ids: row `r` has the id `r` times a prime, modulo the row
+/// count.
 const STEPS: [u64; 2] = [2_654_435_761, 2_147_483_647];
 
 /// The maximum rows per key in joins in chunks.
@@ -66,8 +66,7 @@ struct Measured {
 }
 
 impl Measured {
-    /// Returns the record. Its limit is a copy of equally many bytes, extrapolated if they are too
-    /// many.
+    /// Returns the record, whose limit is a copy of the bytes, extrapolated if too many.
     fn record(self, at: &Bench<'_>, ms: f64, wrong: u64) -> anyhow::Result<Record> {
         let Self { op, n, key_bits, bytes, multiplicity } = self;
         eprintln!("{op}, {n}: {ms:.3} ms, {:.1} G/s", n as f64 / ms / 1e6);

@@ -9,13 +9,13 @@ use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Answers, Buffer, PageConfig, PageMap};
 use warpnest_bench_kernels::roofline::Access;
 
-/// The sizes of the batches to add, as inverses of their shares of the table.
+/// The batches to add, as inverses of their shares of the table.
 const ADDED: [(&str, u64); 5] = [("add_1/2", 2), ("add_1/4", 4), ("add_1/8", 8), ("add_1/16", 16), ("add_1/32", 32)];
-/// The sizes of the batches to remove, as inverses of their shares of the table.
+/// The batches to remove, as inverses of their shares.
 const REMOVED: [(&str, u64); 3] = [("remove_1/4", 4), ("remove_1/16", 16), ("remove_1/32", 32)];
-/// The sizes of batches to add that are small beside a large table.
+/// Batches to add that are small beside a large table.
 const SMALL_ADDED: [(&str, u64); 3] = [("add_2^20", 1 << 20), ("add_2^18", 1 << 18), ("add_2^16", 1 << 16)];
-/// The sizes of batches to remove that are small beside a large table.
+/// Batches to remove that are small beside a large table.
 const SMALL_REMOVED: [(&str, u64); 2] = [("remove_2^20", 1 << 20), ("remove_2^16", 1 << 16)];
 
 /// The inverse of the share of the keys that are replaced in a round.
@@ -26,7 +26,7 @@ const CHUNKS: u64 = 40;
 const AVERAGED: usize = 10;
 /// The inverse of the share of keys that are replaced in a small round.
 const SMALL_ROUND: u64 = 128;
-/// The number of small rounds, after which the next batch would rewrite the pages.
+/// The number of small rounds before a batch would rewrite the pages.
 const SMALL_ROUNDS: u64 = 15;
 
 /// Adds batches to a map that then has `n` pairs, which fill it to `load`, and removes batches from

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::tables::new_table;
 
-/// A measurement. `limit_gops` is the roofline of the same run. `load` is the share of key and
-/// value bytes in all bytes that the table keeps.
+/// A measurement. `limit_gops` is the roofline of the same run. `load` is the pairs' share of the
+/// table's bytes.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Record {
     pub date: String,
@@ -59,8 +59,7 @@ pub struct Subject<'a> {
 }
 
 impl<'a> Subject<'a> {
-    /// Returns the subject of an operation on a table of `bytes` bytes with `n` pairs, whose keys
-    /// and values have `key_bits` and `value_bits` bits.
+    /// Returns the subject of an operation on a table of `bytes` bytes with `n` pairs.
     pub fn new(table: String, op: &'a str, n: u64, [key_bits, value_bits]: [u32; 2], bytes: u64) -> Self {
         let load = (n * (key_bits + value_bits) as u64 / 8) as f64 / bytes as f64;
         Self { table, op, n, load, key_bits, value_bits }

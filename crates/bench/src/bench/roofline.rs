@@ -48,7 +48,7 @@ pub struct Roofline<'d> {
     device: &'d Device,
     max_accesses: u64,
     input: Buffer<u32>,
-    /// The output of the kernels, which every run overwrites.
+    /// The output, overwritten by every run.
     output: RefCell<Buffer<u32>>,
     runs: u32,
 }
@@ -80,8 +80,7 @@ impl<'d> Roofline<'d> {
         let (mut seed, mut output) = (0, self.output.borrow_mut());
         median_ms(stream, 2, self.runs, || {
             seed += 1;
-            // SAFETY: `memory` has `words` words, and input and output have the lengths that the
-            // kernel's documentation requires.
+            // SAFETY: `memory` has `words` words, and input and output have the documented lengths.
             unsafe {
                 stream.launch(accesses as usize, |uses| Random {
                     memory: uses.write(&mut memory),

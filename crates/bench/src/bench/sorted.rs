@@ -13,9 +13,9 @@ use warpnest_bench_kernels::roofline::Access;
 /// Builds a map of `n` pairs, looks up present and absent keys, and queries bounds and ranges.
 ///
 /// The limits of a build and its stages are the times of copies of equally many bytes. The sort
-/// reads keys once for counting, and reads and writes keys and values in each pass. The removal of
-/// repeats reads the keys once more, and reads and writes keys and values. Building the index reads
-/// a sector of 32 bytes for each group, and writes the index.
+/// reads keys once for counting, and reads and writes keys and values in each pass. Removing
+/// repeats reads the keys once more, and reads and writes keys and values. The index reads a sector
+/// of 32 bytes for each group, and is written.
 pub fn measure<K: Key, V: Value>(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
     let subjects = Subjects::<K, V>::new(at.device, at.n, at.runs)?;
     let config = SortedConfig::default();
@@ -43,7 +43,7 @@ pub fn measure<K: Key, V: Value>(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
 }
 
 /// Looks up the rank of every key, and the number of keys between each query and the next. Queries
-/// are in an order unrelated to the order of keys.
+/// are not in the order of keys.
 fn bounds<K: Key, V: Value>(
     subjects: &Subjects<'_, K, V>,
     run: &Run,

@@ -1,6 +1,5 @@
-//! Benchmarks of copies between the host and a GPU. Ordinary memory is copied as the library does
-//! and by one call of the driver, and page-locked memory is copied as the limit. Lookups of queries
-//! in the host's memory are measured, too.
+//! Benchmarks of copies between the host and a GPU: of ordinary memory, by the library and by one
+//! call of the driver, and of page-locked memory; and of lookups of queries in the host's memory.
 
 use super::Bench;
 use super::host_time::{median, median_after};
@@ -114,7 +113,7 @@ fn lookups(at: Bench<'_>, mut keep: impl FnMut(&str, f64, u64)) -> anyhow::Resul
     Ok(())
 }
 
-/// Returns the number of words that differ between the two slices.
+/// Returns the number of words that differ.
 fn wrong(words: &[u64], found: &[u64]) -> u64 {
     words.iter().zip(found).filter(|(word, found)| word != found).count() as u64
 }

@@ -44,8 +44,7 @@ pub struct Line {
 }
 
 impl Comparison {
-    /// Returns the ratios, each with both sides' threads and our time; `all` is the number of all
-    /// threads.
+    /// Returns the ratios with both sides' threads and our time, for `all` threads.
     fn ratios(&self, all: usize) -> impl Iterator<Item = ([usize; 2], f64, f64)> {
         let Times { theirs, theirs_all, ours } = self.times;
         let mut ratios = vec![([1, 1], ours[0], theirs / ours[0]), ([1, all], ours[1], theirs / ours[1])];

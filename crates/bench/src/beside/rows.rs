@@ -6,7 +6,7 @@ use super::lab::{Hasher, Lab};
 use super::record::Comparison;
 use super::{maps, sorted, strings};
 
-/// A function that makes an input and compares operations on it.
+/// A function that compares operations on the same input.
 pub type Group = fn(&Lab<'_>) -> Result<Vec<Comparison>>;
 
 /// Returns all groups, each of which makes its own input.

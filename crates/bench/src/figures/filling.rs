@@ -253,7 +253,7 @@ mod tests {
         }
         let (means, longest) = passed.series.split_at(3);
         assert!(means.iter().zip(longest).all(|(mean, longest)| mean.points[1].1 <= longest.points[1].1));
-        // Keys stay in their slots, so the longest search never gets shorter.
+        // Keys stay in their slots, so no search gets shorter.
         assert!(longest.iter().all(|series| series.points.is_sorted_by(|a, b| a.1 <= b.1)));
         // Most keys of the first batch share their home slot with no other key.
         assert!(means[0].points[0].1 < 0.2, "{:?}", means[0].points[0]);

@@ -57,7 +57,7 @@ use crate::bench::{device_name, is_cpu, parse_size};
 /// of extendible maps that grow; these are counts, which are equal on every device.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The device to run on: best, cpu, cuda or cuda:N.
+    /// Where to run: best, cpu, cuda or cuda:N.
     #[arg(long, default_value = "best")]
     device: String,
     /// The folder for the figures.
@@ -119,12 +119,12 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
     if let Some(reason) = device.fallback_reason() {
         eprintln!("on the CPU engine: {reason}");
     }
-    // The mesh is loaded first, so that an error in its file does not waste measurements.
+    // An error in the mesh's file should not waste measurements.
     let model = Model::load(args.mesh.as_deref())?;
     let run = Run::new(&device_name(&device));
     let default_largest = if is_cpu(&device) { 1 << 20 } else { 1 << 27 };
     let progress = ProgressBar::new(0);
-    // The template is a constant. If it was wrong, the plain bar would be used.
+    // A wrong template, which is a constant, would leave the plain bar.
     if let Ok(style) = ProgressStyle::with_template("{prefix} {wide_bar} {pos}/{len} {msg}") {
         progress.set_style(style);
     }

@@ -79,7 +79,7 @@ fn measure(lab: &Lab, voxels: &[(u32, u32)]) -> anyhow::Result<[f64; NAMES.len()
     let (sort, sorted_keys, sorted_values) = sorted(lab, &keys, &values)?;
     let sorted = sorted_keys.download(stream)?.into_iter().zip(sorted_values.download(stream)?);
     ensure!(sorted.eq(voxels.iter().copied()), "the sorted array is wrong");
-    // A new buffer is used, so that the map's answers cannot be mistaken for the search's answers.
+    // A new buffer has none of the map's answers.
     let mut answers = Answers::new(device, queries.len())?;
     let search = median_ms(stream, 1, lab.runs, || {
         binary_search(stream, (&sorted_keys, &sorted_values), &queries, &mut answers)

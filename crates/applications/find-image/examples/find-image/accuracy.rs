@@ -25,10 +25,10 @@ const BATCH: usize = 50;
 /// The greatest error of a corner's position, as a share of the reference's diagonal in the scene.
 const MOST_OFF: f64 = 0.02;
 
-/// The two ways in which a scene loses points of its reference.
+/// The two ways to lose points of a reference.
 pub const OCCLUSIONS: [Occlusion; 2] = [Occlusion::Side, Occlusion::Scattered];
 
-/// The parameter of scenes that one series of measurements varies.
+/// The parameter that a series of measurements varies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Axis {
     Rotation,
@@ -54,7 +54,7 @@ impl Axis {
         }
     }
 
-    /// Returns the values of the parameter that are measured.
+    /// Returns the parameter's measured values.
     pub fn values(self) -> &'static [f64] {
         match self {
             Axis::Rotation => &[0.0, 15.0, 30.0, 45.0, 90.0, 135.0, 180.0],
@@ -66,9 +66,8 @@ impl Axis {
         }
     }
 
-    /// Returns the distortion of a scene in which the axis's parameter is `value`. The other
-    /// parameters are as usual: half of the points are lost, a fifth of the scene is clutter, noise
-    /// is 2 %, and rotation and scale are random.
+    /// Returns a scene's distortion, in which the axis's parameter is `value`. By default, half of
+    /// the points are lost, a fifth is clutter, noise is 2 %, and rotation and scale are random.
     fn distortion(self, value: f64, occlusion: Occlusion, random: &mut Random) -> Distortion {
         let degrees = 360.0 * unit(random);
         let scale = (2.0 * LN_2 * (unit(random) - 0.5)).exp();
@@ -99,11 +98,11 @@ pub struct Accuracy {
     pub rates: Vec<Rates>,
     /// The number of scenes that show no reference.
     pub without: usize,
-    /// The number of scenes without a reference in which one was claimed.
+    /// The number of these scenes with a claim.
     pub claimed: usize,
     /// The number of scenes that show a reference.
     pub with: usize,
-    /// The number of scenes with a reference in which a wrong claim was made.
+    /// The number of these scenes with a wrong claim.
     pub mistaken: usize,
 }
 
@@ -180,8 +179,8 @@ impl Album {
         Ok([right, mistaken])
     }
 
-    /// Searches scenes that show no reference, and returns the number of scenes in which one is
-    /// claimed. A scene has 1, 1/2, 1/4 or 1/8 times the points of a reference.
+    /// Searches scenes without a reference, and returns how many have a claim. A scene has 1, 1/2,
+    /// 1/4 or 1/8 times the points of a reference.
     fn search_others(&self, cases: usize, random: &mut Random, done: impl Fn(u64)) -> Result<usize, FindError> {
         let points = self.references[0].points.len();
         let mut claimed = 0;
@@ -197,7 +196,7 @@ impl Album {
     }
 }
 
-/// Returns whether each corner of the reference is within [`MOST_OFF`] of its true position.
+/// Returns whether all corners are within [`MOST_OFF`] of their true positions.
 fn is_in_place(hypothesis: &Hypothesis, reference: &Points, pose: &Similarity) -> bool {
     let (expected, found) = (pose.corners(reference.frame), pose_of(hypothesis, reference).corners(reference.frame));
     let distance = |a: [f64; 2], b: [f64; 2]| (a[0] - b[0]).hypot(a[1] - b[1]);
@@ -223,7 +222,7 @@ pub fn print(accuracy: &Accuracy, cases: usize, out: &mut impl Write) -> io::Res
 mod tests {
     use super::*;
 
-    /// The number of scenes that each assertion is about.
+    /// The number of scenes for each assertion.
     const CASES: usize = 200;
 
     #[test]

@@ -16,7 +16,7 @@ use warpnest_find_image::sets::Sets;
 
 use super::{Arguments, accuracy::REFERENCES, plain::Plain};
 
-/// The number of scenes that [`plain`](super::plain) searches, too, for comparison.
+/// The number of scenes that [`plain`](super::plain) searches for comparison.
 const COMPARED: usize = 5;
 
 /// The limit of bytes for the points of all scenes on the host. It admits 500,000 scenes of 1000
@@ -52,14 +52,14 @@ fn check_sizes(arguments: &Arguments, device_bytes: u64) -> Result<()> {
     Ok(())
 }
 
-/// Measures how many scenes are searched per second, and prints the results.
+/// Measures the rate of searches, and prints it.
 pub fn run(device: &Device, arguments: &Arguments, out: &mut impl Write) -> Result<()> {
     check_sizes(arguments, device.memory()?.free)?;
     let random = &mut Random::seed_from_u64(arguments.seed);
     let (points, number, batch) = (arguments.points as usize, arguments.scenes as usize, arguments.batch as usize);
     let references: Vec<Points> = (0..REFERENCES).map(|_| scenes::random_points(points, random)).collect();
-    // Half of a reference's points are lost, and equally many points of clutter replace them, so a
-    // scene has as many points as a reference.
+    // Clutter replaces the lost half of a reference's points, so a scene has as many points as a
+    // reference.
     let scenes: Vec<Points> = (0..number)
         .map(|i| {
             let (degrees, scale) = (360.0 * unit(random), 0.5 + unit(random));
@@ -68,8 +68,7 @@ pub fn run(device: &Device, arguments: &Arguments, out: &mut impl Write) -> Resu
             scenes::scene(&references[i % REFERENCES], &distortion, random).0
         })
         .collect();
-    // The driver compiles a kernel at its first launch. This is done now, because it is no part of
-    // a search.
+    // The driver compiles kernels at their first launch, so they are loaded before the measurement.
     device.load_kernels()?;
     let start = Instant::now();
     let finder = Finder::new(device, &references)?;
@@ -79,7 +78,7 @@ pub fn run(device: &Device, arguments: &Arguments, out: &mut impl Write) -> Resu
     writeln!(out, "           built in {:.1} ms, from the host's points to the table", 1e3 * built.as_secs_f64())?;
 
     let (stream, mut work) = (device.default_stream(), Work::new(device)?);
-    // The first search is not timed, because it allocates buffers that later searches reuse.
+    // The first search, which allocates buffers for later searches, is not timed.
     let mut sets = Sets::new(device, &scenes[..batch.min(number)])?;
     finder.search(stream, &mut sets, &mut work)?;
     let bar = ProgressBar::new(number as u64);
@@ -148,7 +147,7 @@ mod tests {
         assert!(refusal("524289", "1024", "1", 1 << 30).is_some());
         let text = refusal("2000", "20000", "2000", 16 << 30).unwrap();
         assert!(text.contains("26.1 GiB on the device") && text.contains("--batch"), "{text}");
-        // There is only one scene, so a batch of 2000 scenes needs memory for one.
+        // With one scene, a batch of 2000 needs memory for one scene.
         assert_eq!(refusal("1", "1000", "2000", 700_000), None);
         assert!(refusal("1", "1000", "2000", 699_999).is_some());
         assert_eq!(refusal("1000", "1000", "250", 1 << 30), None);

@@ -1,5 +1,5 @@
-//! The drawing of a search's result: the references in a column, and the scene beside them. In the
-//! scene the references found are outlined, and lines join matching points.
+//! The drawing of a search's result: references in a column, and the scene beside them with found
+//! references outlined. Lines join matching points.
 
 use image::imageops::{self, FilterType};
 use image::{Rgb, RgbImage};
@@ -9,9 +9,9 @@ use warpnest_find_image::gallery::Match;
 use warpnest_find_image::load::Picture;
 use warpnest_find_image::points::frame_of;
 
-/// The maximum number of references that are drawn.
+/// The maximum number of references drawn.
 const MOST_DRAWN: usize = 6;
-/// The maximum number of lines between points that are drawn for a reference.
+/// The maximum number of lines drawn for a reference.
 const MOST_LINES: usize = 120;
 /// The width of the column of references, in pixels.
 const COLUMN: u32 = 300;

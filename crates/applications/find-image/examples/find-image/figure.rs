@@ -11,7 +11,7 @@ use super::accuracy::{Accuracy, Axis, REFERENCES, Rates};
 const SIZE: (u32, u32) = (1200, 760);
 const HEAD_HEIGHT: u32 = 70;
 const GRID: RGBColor = RGBColor(225, 225, 225);
-/// Okabe and Ito's colours for the two [`OCCLUSIONS`](super::accuracy::OCCLUSIONS).
+/// Okabe and Ito's colours for the two kinds of occlusion.
 const COLOURS: [RGBColor; 2] = [BLUE, VERMILION];
 const NAMES: [&str; 2] = ["points lost on one side", "points lost here and there"];
 

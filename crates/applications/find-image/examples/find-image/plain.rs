@@ -235,8 +235,7 @@ fn is_inside(frame: &Frame, [x, y]: [f32; 2]) -> bool {
     (0.0..=frame.width).contains(&(x - frame.left)) && (0.0..=frame.height).contains(&(y - frame.top))
 }
 
-/// Returns the index of the point nearest to a position in the frame, if it is near enough. Of
-/// equally near points it returns the first.
+/// Returns the index of the first point nearest to a position in the frame, if it is near enough.
 fn nearest((points, frame): &Set, at: [f32; 2], within: f32) -> Option<usize> {
     if !is_inside(frame, at) {
         return None;

@@ -18,8 +18,7 @@ const VALUES: i32 = 130;
 const MOST_BARS: usize = 100;
 const GREY: RGBColor = RGBColor(110, 110, 110);
 
-/// Draws a bar for each of some groups, whose length is the value in a column, and writes the
-/// chart.
+/// Draws a bar for each group, as long as its value in a column, and writes the chart.
 pub fn write(answer: &Answer, groups: &[usize], column: usize, file: ChartFile<'_>) -> anyhow::Result<()> {
     let groups = &groups[..groups.len().min(MOST_BARS)];
     let bars: Vec<Bar> = groups.iter().map(|group| Bar::of(answer, *group, column)).collect();
@@ -85,8 +84,8 @@ impl Chart for Bars {
     }
 }
 
-/// Returns the position of a number between 0 and 1, which are the ends of the bars. A bar begins
-/// at the position of the number 0. A number that is not finite gets a bar without length.
+/// Returns the position of a number, from 0 to 1, along the bars. A bar begins at the position of
+/// 0. If the number is not finite, its bar has no length.
 fn position(number: f64, bars: &[Bar]) -> f64 {
     let finite = || bars.iter().map(|bar| bar.number).filter(|number| number.is_finite());
     let (least, most) = (finite().fold(0.0, f64::min), finite().fold(0.0, f64::max));

@@ -40,7 +40,7 @@ pub fn write_csv(answer: &Answer, groups: &[usize], path: &Path) -> anyhow::Resu
     write().with_context(|| cannot_write(path, "--csv"))
 }
 
-/// The summary that is printed after the groups.
+/// The summary printed after the groups.
 pub struct Summary<'a> {
     pub device: &'a Device,
     pub table: &'a Table,

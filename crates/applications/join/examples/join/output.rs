@@ -9,7 +9,7 @@ use warpnest::Device;
 use warpnest_applications_shared::program;
 use warpnest_applications_shared::shown::{grouped, shortened};
 
-/// The number of rows that are printed.
+/// The number of rows printed.
 const PREVIEW: usize = 10;
 
 /// Prints the first rows of a batch.
@@ -35,7 +35,7 @@ pub fn print(batch: &RecordBatch, out: &mut impl Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The summary that is printed after the rows.
+/// The summary printed after the rows.
 pub struct Summary<'a> {
     pub device: &'a Device,
     pub rows_in: [usize; 2],

@@ -1,4 +1,4 @@
-//! Tests of the program, which runs in its own process as for a user.
+//! Tests of the program, which runs in its own process.
 
 mod hostile;
 
@@ -7,7 +7,7 @@ use std::path::Path;
 use warpnest_applications_shared::testing::{self, Folder, printed};
 use warpnest_join::read::{KeysAs, Options, read};
 
-/// Runs the program if a test has started this process for it, and otherwise does nothing.
+/// Runs the program if a test started this process for it.
 #[test]
 fn run_as_a_program() {
     testing::run_as_a_program("join", super::run);
@@ -91,7 +91,7 @@ fn what_is_written_as_parquet_is_read_again() {
     assert_eq!((read.num_rows(), read.num_columns()), (5, 6));
     printed(&[&first, &customers, "--on", "customer=id", "--on", "name", "--kind", "semi", "--out", &second]);
     assert_eq!(lines(&second).len(), 4);
-    // The keys are integers in the Parquet file, and text in this CSV file.
+    // Keys are integers in Parquet, and text in this CSV file.
     let texts = folder.write("texts.csv", "id\n10\n010\nx\n");
     printed(&[&first, &texts, "--on", "customer=id", "--text", "--out", &second]);
     assert_eq!(lines(&second).len(), 3);

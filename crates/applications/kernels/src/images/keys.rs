@@ -11,7 +11,7 @@ const fn pair(near: usize, far: usize) -> usize {
     far * (far - 1) / 2 + near
 }
 
-/// The ranks of the two neighbours of each pair, the farther one last.
+/// The ranks of each pair's neighbours, the farther one last.
 const PAIR_RANKS: [[usize; 2]; PAIRS] = {
     let mut pairs = [[0; 2]; PAIRS];
     let mut far = 1;
@@ -26,9 +26,8 @@ const PAIR_RANKS: [[usize; 2]; PAIRS] = {
     pairs
 };
 
-/// The indices of each feature's three pairs, then the rank of its farthest neighbour. A pair is a
-/// nearer neighbour in the farthest one's frame. Features are in the order of their farthest
-/// neighbour.
+/// Each feature's three pairs with its farthest neighbour, then the rank of this neighbour, by
+/// which features are ordered.
 const FEATURE_PAIRS: [[usize; 4]; FEATURES] = {
     let mut features = [[0; 4]; FEATURES];
     let (mut i, mut far) = (0, FIRST_FAR);
@@ -75,10 +74,9 @@ pub struct KeysParams {
 gpu_kernels::kernel! {
     /// Writes the keys of the features of all points. One thread per point.
     ///
-    /// The key of feature `f` of point `p` is `keys[f · points + p]`. The neighbour of point `p`
-    /// with rank [`FIRST_FAR`]` + r` is `far[r · points + p]`, as an index within the set; this is
-    /// valid if the neighbour is the farthest of a feature that has a key. Ranks are by distance,
-    /// then by index.
+    /// The key of feature `f` of point `p` is `keys[f · points + p]`. Its neighbour with rank
+    /// [`FIRST_FAR`]` + r` has the index `far[r · points + p]` within the set, which is valid if a
+    /// feature with a key has it as its farthest neighbour. Ranks are by distance, then by index.
     Keys<>, "images_keys", threads 128;
     {
         points: Global<u64>, sets: Global<u32>, starts: Global<u32>, far: Global<u32>, keys: Global<u32>,
@@ -124,8 +122,8 @@ impl Keys {
                 }
             }
 
-            // Positions of neighbours relative to this point, and factors that scale a basis to
-            // half of the grid's side.
+            // Neighbours relative to this point, and factors that scale a basis to half of the
+            // grid's side.
             let mut offsets = [[0f32; 2]; NEIGHBOURS];
             let mut factors = [0f32; NEIGHBOURS];
             for rank in 0..NEIGHBOURS {

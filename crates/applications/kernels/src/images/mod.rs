@@ -3,14 +3,14 @@
 //! A *feature* is a point with four of its [`NEIGHBOURS`] nearest neighbours. The point and the
 //! farthest of the four are a basis. In the frame of this basis, the other three have coordinates
 //! that no translation, rotation or scaling changes; their cells in a grid are the feature's key
-//! ([`Keys`]). Each feature of a scene is looked up among the features of all references. Each
-//! feature found has the same key, and is a vote for a reference at a pose ([`Vote`]). Votes are
-//! sorted and counted ([`Tally`], [`Choose`]), and the poses with the most votes are fitted to the
-//! points and verified ([`Verify`]).
+//! ([`Keys`]). A scene's features are looked up among the references' features. Each feature found,
+//! which has the same key, is a vote for a reference at a pose ([`Vote`]). Votes are sorted and
+//! counted ([`Tally`], [`Choose`]), and the poses with the most votes are fitted to the points and
+//! verified ([`Verify`]).
 //!
 //! Coordinates are `f32`, stored as bits. Every back end computes the same bits, because kernels
-//! only add, multiply and divide, and no compiler contracts these operations here. Sums whose order
-//! is unknown are sums of integers.
+//! only add, multiply and divide, and no compiler contracts these. Sums of unknown order are sums
+//! of integers.
 //!
 //! The points of all sets are in one array: `starts[s]..starts[s + 1]` are the points of set `s`,
 //! and `sets[p]` is the set of point `p`. A point is a word with `x` in its low half ([`point`]). A
@@ -43,7 +43,7 @@ pub const CELL_BITS: u32 = 9;
 pub const NO_REFERENCE_KEY: u32 = u32::MAX;
 /// The key of a feature of a scene that lacks neighbours. No key of a reference equals it.
 pub const NO_SCENE_KEY: u32 = u32::MAX - 1;
-/// The maximum number of points of a set, because votes have 16 bits for a point's index.
+/// The maximum points of a set, because votes have 16-bit indices.
 pub const MAX_SET: usize = 1 << 16;
 /// The maximum number of references, and of scenes at once.
 pub const MAX_SETS: usize = 1 << 16;

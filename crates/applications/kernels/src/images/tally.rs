@@ -78,8 +78,8 @@ gpu_kernels::kernel! {
     /// Writes the sort keys of the [`HYPOTHESES`] hypotheses with the most votes in each scene, at
     /// most one for each reference. One thread per scene.
     ///
-    /// The best hypothesis is first. Of hypotheses with equally many votes, the one with the lower
-    /// reference is first. Missing hypotheses are [`NO_VOTE`].
+    /// They are in descending order of votes, then in ascending order of references. Missing
+    /// hypotheses are [`NO_VOTE`].
     Choose<>, "images_choose", threads 64;
     { best: Global<u64>, hypotheses: Global<u64>, plan: ChooseParams }
 }

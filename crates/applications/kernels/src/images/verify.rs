@@ -3,9 +3,8 @@
 use super::{Frame, MAX_SET, NO_VOTE, POSE_BITS, REFERENCE_BITS, RESULT_WORDS, STEPS, TOLERANCE, point};
 use gpu_kernels::seam::{Block, Global, Shared};
 
-/// The number of sums of a fit: the count of pairs, two coordinates in the reference and two in the
-/// scene, the squared lengths in the reference, and the two parts of the products of both points as
-/// complex numbers.
+/// The number of sums of a fit: pairs, two coordinates in the reference and two in the scene,
+/// squared lengths in the reference, and two parts of the points' complex products.
 const SUMS: usize = 8;
 /// The number of shared words of a pose: its complex factor, and the position of the reference's
 /// middle.
@@ -27,8 +26,8 @@ gpu_kernels::kernel! {
     /// hypothesis. One block per hypothesis; nothing is written for a hypothesis that is
     /// [`NO_VOTE`].
     ///
-    /// `keys` and `votes` are as [`Vote`](super::Vote) writes them, but sorted. The arrays of
-    /// points, starts and frames are the same as for [`Vote`](super::Vote).
+    /// `keys` and `votes` are as [`Vote`](super::Vote) writes them, but sorted. Points, starts and
+    /// frames are as for it.
     Verify<>, "images_verify", threads 128,
         shared sums: u64 = SUMS, shared seen: u32 = MAX_SET / 32,
         shared pose: u32 = POSE, shared counters: u32 = COUNTERS;
@@ -72,8 +71,7 @@ impl Verify {
         begin(block, scene.count, (sums, seen, pose, counters));
         votes.add_up(block, &matching, sums);
         fit.solve_once(block, sums, pose);
-        // The first round allows more, since a pose of few votes may be far off at the reference's
-        // other end.
+        // The first round allows more, since a pose of few votes may be far off at the other end.
         for round in 0..2 {
             let within = if round == 0 { 4.0 * tolerance } else { tolerance };
             matching.add_up(block, within, sums, pose);
@@ -146,7 +144,7 @@ impl Votes {
     }
 }
 
-/// A scene and a reference whose points are to be matched.
+/// A scene and a reference whose points are matched.
 struct Matching {
     scene: Set,
     reference: Set,
@@ -252,9 +250,8 @@ impl Set {
         point(self.points.load_read_only(index as u64))
     }
 
-    /// Finds the point nearest to a position, within a squared distance; of equally near points,
-    /// the first. It finds no point for a position outside the frame. If `with_ring`, it also
-    /// counts the points in the ring.
+    /// Finds the first point nearest to a position, within a squared distance. Positions outside
+    /// the frame have none. If `with_ring`, it also counts the points in the ring.
     #[inline(always)]
     fn nearest(self, [x, y]: [f32; 2], within: f32, with_ring: bool) -> Nearest {
         let mut nearest = Nearest { square: f32::INFINITY, index: 0, around: 0 };

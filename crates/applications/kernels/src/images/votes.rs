@@ -11,7 +11,7 @@ use gpu_kernels::seam::{Block, Global};
 pub struct LimitRunsParams {
     /// The number of queries.
     pub queries: u64,
-    /// The maximum number of values of a key that is used.
+    /// The maximum values of a key that is used.
     pub most: u64,
 }
 
@@ -54,12 +54,12 @@ gpu_kernels::kernel! {
     /// Writes the votes of each query from `offsets[query]` up to `offsets[query + 1]`: one for
     /// each value. One thread per query.
     ///
-    /// The values begin at `values[runs[query]]`, and each is the id of a reference's feature. The
-    /// sort key of a vote is its scene, its reference and its pose ([`NO_VOTE`] for a pose out of
-    /// bounds). The vote itself is four 16-bit indices of points within their sets. Beginning with
-    /// the low bits, these are the point and the end of the basis in the scene, then in the
-    /// reference. Scenes and references each have arrays of points, sets, starts, frames and far
-    /// neighbours, as for [`Keys`](super::Keys).
+    /// The values begin at `values[runs[query]]`, and are ids of the references' features. The sort
+    /// key of a vote is its scene, its reference and its pose ([`NO_VOTE`] for a pose out of
+    /// bounds). The vote itself is four 16-bit indices of points within their sets. From the low
+    /// bits, these are the point and the end of the basis in the scene, then in the reference. Both
+    /// have arrays of points, sets, starts, frames and far neighbours, as for
+    /// [`Keys`](super::Keys).
     Vote<>, "images_vote", threads 256;
     {
         runs: Global<u32>, offsets: Global<u64>, values: Global<u32>,
@@ -155,8 +155,8 @@ fn pose(there: Basis, here: Basis, middle: [f32; 2], grid: Grid) -> Option<u32> 
     // Rotation and scale are one complex factor.
     let a = (ex * dx + ey * dy) / square;
     let b = (ey * dx - ex * dy) / square;
-    // The exponent of a float and the first bit of its mantissa count half octaves. Here they count
-    // half octaves of the squared scale, beginning at 2^-8.
+    // The exponent and the first mantissa bit of a float count half octaves, here of the squared
+    // scale, beginning at 2^-8.
     let size = a * a + b * b;
     let scale = (size.to_bits() >> 22).wrapping_sub((127 - 8) << 1);
     if scale >= 32 {

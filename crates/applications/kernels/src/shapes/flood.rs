@@ -1,14 +1,14 @@
-//! The flood over a surface, which finds its regions: voxels that touch, even at a corner, get the
-//! same root, unless one of them is a wall.
+//! The flood over a surface: voxels that touch, even at a corner, get the same root, unless one of
+//! them is a wall.
 //!
 //! A surface's voxels are sorted by key, so runs along x are contiguous, and each run begins as one
-//! tree. A page table gives the rank of a key, and thus finds a voxel's neighbours. Trees of
-//! neighbours are joined (union-find, with links from larger to smaller ranks). So the root of a
-//! region is the least of its voxels, in whatever order threads run.
+//! tree. Trees of neighbours, whose ranks a page table finds, are joined (union-find, with links
+//! from larger to smaller ranks). So the root of a region is the least of its voxels, in whatever
+//! order threads run.
 //!
 //! **Why walls separate inside from outside.** The walls are the voxels that both surfaces touch.
-//! Two voxels of surface A that touch each other share a point. If surface B touches neither voxel,
-//! then B does not separate this point from either, so both voxels lie on the same side of B.
+//! Two voxels of surface A that touch each other share a point. If surface B touches neither, it
+//! does not separate this point from either, so both lie on the same side of B.
 
 use super::{COORDINATE_BITS, MAX_SIDE, unpack};
 use gpu_kernels::refs::PageRef;
@@ -29,8 +29,7 @@ impl Flooded {
         rank < self.voxels && !is_set(self.walls, rank)
     }
 
-    /// Returns whether an open voxel has an open left neighbour, which is the voxel with the rank
-    /// before.
+    /// Returns whether an open voxel has an open left neighbour, which has the previous rank.
     #[inline(always)]
     fn has_left(&self, rank: u64) -> bool {
         let key = self.keys.load_read_only(rank);
@@ -41,7 +40,7 @@ impl Flooded {
 
 gpu_kernels::kernel! {
     /// Makes trees of runs along x: `parents[i]` becomes the first voxel of its run in the same
-    /// warp. If the run begins in an earlier warp, it becomes the previous warp's last voxel. One
+    /// warp. If the run begins before this warp, it becomes the previous warp's last voxel. One
     /// thread per voxel.
     ///
     /// Bit `i mod 32` of `walls[i / 32]` says whether voxel `i` is a wall.
@@ -102,8 +101,8 @@ impl Link {
             }
             let [x, y, z] = unpack(args.keys.load_read_only(rank));
             let left = flooded.has_left(rank);
-            // The search of a row begins with the middle voxel, then takes the right and the left
-            // one. The loop is not unrolled, so its code contains one lookup.
+            // A row is searched at the middle voxel, then right and left of it. The loop is not
+            // unrolled, so its code has one lookup.
             let mut step = 0;
             while step < opaque(12) {
                 let (row, place) = (step / 3, step % 3);

@@ -1,5 +1,5 @@
-//! The kernels that find the regions of a surface inside a closed mesh, by the mesh's winding
-//! number about one voxel of each region.
+//! The search for a surface's regions inside a closed mesh, by winding numbers about one voxel of
+//! each.
 
 use super::flood::is_set;
 use super::mesh::{Mesh, Vector, cross, extent, minus};
@@ -93,8 +93,8 @@ fn first_from(seeds: Global<u32>, count: u32, key: u32) -> u32 {
     low
 }
 
-/// Returns what a triangle adds to the winding number about a point: 1 if the ray from the point
-/// along x leaves the mesh through the triangle, -1 if it enters, 0 if it misses.
+/// Returns what a triangle adds to the winding number about a point: 1 if the point's ray along x
+/// leaves the mesh through it, -1 if it enters, 0 if it misses.
 #[inline(always)]
 fn winding([a, b, c]: [Vector; 3], from: Vector) -> i32 {
     // Seen along x, the triangle's outline winds around the ray (1 or -1) or does not (0).
@@ -157,7 +157,7 @@ gpu_kernels::kernel! {
     }
 }
 
-/// The class of a voxel, which is outside if neither field is true.
+/// The class of a voxel; neither means outside.
 #[derive(Clone, Copy)]
 struct Class {
     inside: bool,

@@ -2,8 +2,8 @@
 //!
 //! A triangle and a cube are apart exactly if their projections on one of thirteen lines are apart.
 //! Three lines are the cube's axes, one is the triangle's normal, and nine are perpendicular to an
-//! edge of the triangle and an edge of the cube. Columns run along the axis nearest to the
-//! triangle's normal, so few voxels of a column come near the triangle.
+//! edge of each. Columns run along the axis nearest to the normal, so few of their voxels come near
+//! the triangle.
 
 use super::SLACK;
 use super::mesh::{Vector, cross, extent, minus};
@@ -13,9 +13,9 @@ use super::mesh::{Vector, cross, extent, minus};
 struct Shadow {
     /// The direction of the line.
     along: [f64; 2],
-    /// The least position of the cube's middle on the line at which the cube is not apart.
+    /// The least position of the cube's middle at which it is not apart.
     low: f64,
-    /// The greatest position of the cube's middle on the line at which the cube is not apart.
+    /// The greatest position of the cube's middle at which it is not apart.
     high: f64,
 }
 
@@ -129,7 +129,7 @@ impl Prepared {
                 if most < from as f64 || least > to as f64 {
                     continue;
                 }
-                // The least height is rounded up, and the greatest is rounded down.
+                // `from` is rounded up, and `to` is rounded down.
                 let whole = least as u32;
                 from = from.max(whole + ((whole as f64) < least) as u32);
                 to = to.min(most as u32);

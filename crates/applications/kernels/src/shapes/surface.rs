@@ -1,5 +1,5 @@
-//! The search for the voxels that triangles touch, in two passes: the first counts them, and the
-//! second writes them at offsets computed from the counts.
+//! The search for the voxels that triangles touch. The first pass counts them, and the second
+//! writes them at offsets from the counts.
 
 use super::mesh::Mesh;
 use super::overlap::Prepared;
@@ -42,9 +42,9 @@ impl CountPieces {
 }
 
 gpu_kernels::kernel! {
-    /// Counts the voxels that the triangle of piece `i` touches in this piece, and stores the count
-    /// in `offsets[i]`. If `WRITE`, it stores their keys instead, beginning at `keys[offsets[i]]`,
-    /// and the triangle's index for each key in `numbers`. One thread per piece.
+    /// Writes the count of voxels that a triangle touches in piece `i` to `offsets[i]`. If `WRITE`,
+    /// writes their keys instead, starting at `keys[offsets[i]]`, and the triangle's index for
+    /// each. One thread per piece.
     ///
     /// The pieces of triangle `t` begin at index `starts[t]`. Without `WRITE`, `keys` and `numbers`
     /// may be null.

@@ -1,5 +1,5 @@
-//! An example that counts the k-mers of sequences, prints the most frequent ones, and draws the
-//! spectrum: how many k-mers have each count.
+//! An example that counts the k-mers of sequences, prints the most frequent ones, and draws how
+//! many have each count.
 
 mod chart;
 mod output;

@@ -68,7 +68,7 @@ impl<'p> Dump<'p> {
     }
 }
 
-/// The summary that is printed after the k-mers.
+/// The summary printed after the k-mers.
 pub struct Summary<'a> {
     pub device: &'a Device,
     pub packed: &'a Packed,

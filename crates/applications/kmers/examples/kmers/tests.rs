@@ -1,11 +1,11 @@
-//! Tests of the program, which runs in its own process as for a user.
+//! Tests of the program, which runs in its own process.
 
 mod hostile;
 
 use super::Arguments;
 use warpnest_applications_shared::testing::{self, Folder, gzip, printed};
 
-/// Runs the program if a test has started this process for it, and otherwise does nothing.
+/// Runs the program if a test started this process for it.
 #[test]
 fn run_as_a_program() {
     testing::run_as_a_program("kmers", super::run);
@@ -32,8 +32,7 @@ fn kmers_are_printed_written_drawn_and_summed_up() {
     let text = folder.write("text.fa", TEXT);
     let [svg, csv, dump] = ["spectrum.svg", "spectrum.csv", "all.tsv"].map(|name| folder.path(name));
     let [out, error] = printed(&[&text, "-k", "3", "--top", "2", "--chart", &svg, "--spectrum", &csv, "--dump", &dump]);
-    // Each k-mer counts together with its reverse complement: ACG with CGT, CGA with TCG, GAC with
-    // GTC, and GGG with CCC.
+    // Reverse complements count together: ACG with CGT, CGA with TCG, GAC with GTC, GGG with CCC.
     assert_eq!(
         table(&out),
         [

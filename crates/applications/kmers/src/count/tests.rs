@@ -1,5 +1,4 @@
-//! Tests that compare counts with a plain count of texts, and tests of files that are not
-//! sequences.
+//! Tests of counts, compared with plain counts of texts, and of malformed files.
 
 use super::*;
 use crate::bases::text_of;
@@ -83,7 +82,7 @@ fn read_all(files: &[&NamedTempFile], options: Options) -> Result<Packed, PackEr
     Ok(packed)
 }
 
-/// Returns the counts by the texts of k-mers, and a survey with the three most frequent ones.
+/// Returns the counts by text, and a survey with the three most frequent k-mers.
 fn counted(packed: &Packed, at_once: usize) -> (BTreeMap<String, u64>, Survey) {
     let mut all = BTreeMap::new();
     let counted = Survey::of::<Infallible>(&Device::cpu(), packed, (at_once, 3), &mut |pairs| {
@@ -119,7 +118,7 @@ fn check(file: &NamedTempFile, records: &[Vec<u8>], options: Options, limits: &[
     }
 }
 
-/// Returns a strategy for the letters of a record, which are mostly bases and sometimes repeated.
+/// Returns a strategy for letters of a record: mostly bases, sometimes repeated.
 fn record() -> impl Strategy<Value = Vec<u8>> {
     let any = vec(select(b"ACGTACGTACGTACGTacgtacgtNnRyU-*".to_vec()), 0..150);
     let few = vec(select(b"AC".to_vec()), 0..100);

@@ -1,9 +1,9 @@
-//! Tests of the program, which runs in its own process as for a user.
+//! Tests of the program, which runs in its own process.
 
 use super::Arguments;
 use warpnest_applications_shared::testing::{self, printed};
 
-/// Runs the program if a test has started this process for it, and otherwise does nothing.
+/// Runs the program if a test started this process for it.
 #[test]
 fn run_as_a_program() {
     testing::run_as_a_program("renumber", super::run);

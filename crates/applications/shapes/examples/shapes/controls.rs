@@ -17,7 +17,7 @@ pub struct Input {
     pub moving: bool,
     /// The arrow keys that are held: right and up count as 1, left and down as -1.
     pub arrows: [f64; 2],
-    /// The keys that were pressed since the last frame.
+    /// The keys pressed since the last frame.
     pub pressed: Vec<Key>,
 }
 
@@ -70,8 +70,7 @@ impl Controls {
         if !self.stopped {
             self.time = (self.time + time).fract();
         }
-        // A held arrow turns the view by a quarter of a turn per second, whatever the time of a
-        // frame is.
+        // A held arrow turns the view by a quarter of a turn per second.
         let degrees = 90.0 * 14.0 * time.min(0.02);
         self.view[0] += degrees * input.arrows[0];
         self.view[1] = (self.view[1] + degrees * input.arrows[1]).clamp(-90.0, 90.0);

@@ -15,7 +15,7 @@ use super::{Arguments, bar, cannot_write, film, make_folder};
 
 /// The size of the figure in pixels.
 const SIZE: (u32, u32) = (900, 560);
-/// The number of voxels along a side of the coarsest grid.
+/// The side of the coarsest grid, in voxels.
 const COARSEST: u32 = 16;
 
 /// The medians on one grid.

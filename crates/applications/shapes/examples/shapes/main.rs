@@ -1,9 +1,9 @@
-//! An example in which two solid shapes move through each other. For every frame it computes from
-//! scratch where the shapes meet, and which part of each lies inside the other.
+//! An example in which two solid shapes move through each other. Every frame shows anew where they
+//! meet, and which part of each lies inside the other.
 //!
-//! This is the application that (Alcantara 2011, figure 4.1) shows. Both surfaces become voxels,
-//! and a hash table is built of each surface. Each table is queried for the other surface's voxels,
-//! and a flood over the tables separates inside from outside.
+//! This is the application that (Alcantara 2011, figure 4.1) shows. Both surfaces become voxels in
+//! hash tables. Each table is queried for the other surface's voxels, and a flood over the tables
+//! separates inside from outside.
 
 mod controls;
 mod film;
@@ -178,7 +178,7 @@ fn panels(
     })
 }
 
-/// Copies the shapes of the last frame to the host, and calls `draw` with them.
+/// Calls `draw` with the shapes of the last frame.
 fn drawn_shapes<R>(
     models: &[Model; 2],
     scene: &Scene,
@@ -188,7 +188,7 @@ fn drawn_shapes<R>(
     let voxels = scene.voxels()?;
     let normals: [Vec<Vec3>; 2] = std::array::from_fn(|i| picture::normals(&models[i].mesh, &motions[i]));
     let open = scene.open_edges();
-    // A closed mesh defines its inside, so this depends on the other shape's mesh.
+    // Only a closed other mesh defines what is inside it.
     Ok(draw(&std::array::from_fn(|i| Drawn { voxels: &voxels[i], normals: &normals[i], known: open[1 - i] == 0 })))
 }
 

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
-/// The number of bytes that are read at once.
+/// The number of bytes read at once.
 const READ_BYTES: usize = 1 << 18;
 
 /// The records of a CSV file whose first line names the columns.

@@ -45,15 +45,15 @@ pub enum CsvFault {
     Parquet,
 }
 
-/// The faults and line numbers that a text passes to its reader beside the parser. The parser keeps
-/// only the words of a reader's error, and does not count carriage returns and empty lines.
+/// Faults and line numbers, passed beside the parser, which keeps only the words of a reader's
+/// error, and counts neither carriage returns nor empty lines.
 #[derive(Clone, Debug, Default)]
 pub struct Findings(Rc<Found>);
 
 #[derive(Debug, Default)]
 struct Found {
     fault: OnceCell<CsvFault>,
-    /// The lines at which records begin that were read, but whose line was not taken yet.
+    /// The first lines of records that were read, until they are taken.
     lines: RefCell<VecDeque<u64>>,
 }
 
@@ -115,7 +115,7 @@ impl<R: BufRead> CheckedText<R> {
         self
     }
 
-    /// Returns the text as [`CheckedText::new`] does, with another limit for the bytes of a record.
+    /// Returns the same as [`CheckedText::new`], with another limit for a record's bytes.
     fn within(inner: R, delimiter: u8, max_record_bytes: u64) -> (Self, Findings) {
         let findings = Findings::default();
         let text = Self {

@@ -49,8 +49,7 @@ fn main() -> ExitCode {
     program::exit_code(succeeds(std::env::args_os(), &mut io::stdout()))
 }
 
-/// Runs the program with a command line. If a file is wrong, the error is printed, and the program
-/// continues with the other files.
+/// Runs the program with a command line. After an error in one file, it continues with the others.
 fn succeeds(line: impl IntoIterator<Item = impl Into<OsString> + Clone>, out: &mut impl Write) -> bool {
     let arguments: Arguments = match program::parsed(line) {
         Ok(arguments) => arguments,
@@ -86,7 +85,7 @@ fn verify(path: &Path, out: &mut impl Write) -> anyhow::Result<()> {
     let start = Instant::now();
     let verified = FileInfo::verify(bar.wrap_read(File::open(path)?));
     bar.finish_and_clear();
-    // The error of a stream does not name a path, so it is added here.
+    // A stream's error names no path.
     verified.map_err(|error| anyhow::anyhow!("{}: {error}", path.display()))?;
     let seconds = start.elapsed().as_secs_f64();
     let speed = info.bytes as f64 / seconds / 1e9;

@@ -1,9 +1,8 @@
 //! An example that finds where two surfaces meet.
 //!
 //! Both surfaces are turned into voxels of one grid, and a hash table is built of each surface's
-//! voxels. Each table is then queried for the voxels of the other surface. The result is a count
-//! and a picture. The first GPU hash tables were made for this: spatial hashing of voxelized models
-//! (Alcantara 2009).
+//! voxels. Each table is queried for the other's voxels, which gives a count and a picture. The
+//! first GPU hash tables were made for this: spatial hashing of voxelized models (Alcantara 2009).
 
 mod summary;
 mod tables;
@@ -169,8 +168,8 @@ fn voxelized(label: &str, (name, mesh): (String, Mesh), grid: u32) -> Side {
 
 /// Returns the common voxels of both surfaces, by the answers of both tables.
 ///
-/// Both tables must find the same voxels, each with the triangle that was stored. The lists of keys
-/// are sorted, so one pass along both lists computes the expected answers.
+/// Both must find the same voxels, with the stored triangles. The lists are sorted, so one pass
+/// along both computes the expected answers.
 fn common_voxels(
     [a, b]: [&Surface; 2],
     [in_a, in_b]: &[Measured; 2],

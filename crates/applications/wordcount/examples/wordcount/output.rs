@@ -55,7 +55,7 @@ pub fn write_csv(counter: &Counter, files: &[PathBuf], path: &Path) -> anyhow::R
     write().with_context(|| cannot_write(path, "--csv"))
 }
 
-/// The summary that is printed after the words.
+/// The summary printed after the words.
 pub struct Summary<'a> {
     pub device: &'a Device,
     pub counter: &'a Counter,

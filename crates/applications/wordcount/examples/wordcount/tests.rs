@@ -1,11 +1,11 @@
-//! Tests of the program, which runs in its own process as for a user.
+//! Tests of the program, which runs in its own process.
 
 mod hostile;
 
 use super::Arguments;
 use warpnest_applications_shared::testing::{self, Folder, gzip, printed};
 
-/// Runs the program if a test has started this process for it, and otherwise does nothing.
+/// Runs the program if a test started this process for it.
 #[test]
 fn run_as_a_program() {
     testing::run_as_a_program("wordcount", super::run);

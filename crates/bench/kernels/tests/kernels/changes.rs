@@ -1,4 +1,4 @@
-//! Tests of linear maps that are lent to kernels, compared with the results that batches may have.
+//! Tests of linear maps lent to kernels, compared with possible results of batches.
 
 use crate::{engines, fail};
 use proptest::prelude::*;
@@ -49,7 +49,7 @@ fn change<K: Key, V: Value>(
     let keys = Buffer::from_slice(&device, &parts().map(|(_, key, _)| key).collect::<Vec<K>>())?;
     let values = Buffer::from_slice(&device, &parts().map(|(.., value)| value).collect::<Vec<V>>())?;
     let (mut before, mut answers) = (Buffer::<u32>::zeroed(&device, count)?, Buffer::<V>::zeroed(&device, count)?);
-    // SAFETY: each buffer of operations and results has an element for each operation.
+    // SAFETY: each buffer has an element for each operation.
     unsafe {
         stream.launch(count.div_ceil(each as usize), |uses| ChangeMap {
             kinds: uses.read(&kinds),
@@ -83,8 +83,8 @@ fn operations<K: Key, V: Value>(most: usize) -> impl Strategy<Value = Vec<Linear
     prop::collection::vec(operation, 0..=most)
 }
 
-/// Checks that some order of operations explains the answers of each launch. The map must be intact
-/// and its count right, also for batches before and after the launch.
+/// Checks that some order of operations explains the answers of each launch, and that the map is
+/// intact and its count right, also for batches before and after.
 fn operations_of_a_kernel_have_an_order<K: Key, V: Value>() {
     let launches = |most| prop::collection::vec((operations::<K, V>(most), 1..5u64), 1..5);
     on_those(
@@ -138,7 +138,7 @@ mod inserting {
     of_all_widths!(inserted_by_a_kernel);
 }
 
-/// Checks that insertions into a full map end and are reported, and that the map loses nothing.
+/// Checks that insertions into a full map end with a report and lose nothing.
 fn a_full_map_refuses<K: Key, V: Value>() {
     for engine in linear_engines::<K, V>() {
         let config = LinearConfig::default().pairs(100).load(0.8).seed(5);

@@ -43,13 +43,13 @@ impl Put {
 
 fn put(device: &Device, map: &mut LinearMap<u32, u32>, count: u64, panics_at: u64) -> warpnest::Result<()> {
     let stream = device.default_stream();
-    // SAFETY: the kernel has no other pointers than the map's, which the launch provides.
+    // SAFETY: the kernel's only pointers are the map's.
     unsafe { stream.launch(count as usize, |uses| Put { map: uses.table_mut(map), count, panics_at }) }
 }
 
 fn look(device: &Device, map: &LinearMap<u32, u32>) -> warpnest::Result<Vec<u32>> {
     let (stream, mut output) = (device.default_stream(), Buffer::zeroed(device, 4)?);
-    // SAFETY: `output` has four words, one for each of the four items.
+    // SAFETY: `output` has a word for each of four items.
     unsafe {
         stream.launch(4, |uses| Look { output: uses.write(&mut output), map: uses.table(map), count: 4 })?;
     }
@@ -88,7 +88,7 @@ fn after_a_kernel_that_panics_lookups_say_so_until_a_change_counts_the_keys() {
     for error in [map.get_many(&[1]).unwrap_err(), look(&device, &map).unwrap_err()] {
         assert!(error.to_string().contains("did not come to an end"), "{error}");
     }
-    // Lending the map to a second kernel also counts its keys again.
+    // Lending the map again also counts its keys.
     put(&device, &mut map, 1, 9).unwrap();
     check_linear_map(&map).unwrap();
     assert!((4..=503).contains(&map.len()), "{}", map.len());

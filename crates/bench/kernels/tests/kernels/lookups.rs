@@ -91,7 +91,7 @@ fn asked_by_refs<K: Key, V: Value>(
         ("extendible", ask!(AskExtendible, device, &extendible, queries)),
     ];
     match LinearMap::new(device) {
-        // Linear maps of wide pairs are not in the PTX that runs on every GPU.
+        // The PTX for every GPU has no wide linear maps.
         Err(Error::NoWideAtomics { .. }) => {}
         linear => {
             let mut linear = linear?;
@@ -230,7 +230,7 @@ fn check_ids<K: Key>(device: &Device, rows: &[K], queries: &[K]) -> Result<()> {
     let asked = Buffer::from_slice(device, queries)?;
     let (mut there_and_back, mut ids) = (Buffer::zeroed(device, count)?, Buffer::zeroed(device, count)?);
     let mut behind = Buffer::from_slice(device, &[7u32])?;
-    // SAFETY: there is an answer for each query in each buffer, and one word in `behind`.
+    // SAFETY: each buffer has an answer for each query, and `behind` has a word.
     unsafe {
         stream.launch(count, |uses| IdsAndBack {
             queries: uses.read(&asked),
@@ -266,7 +266,7 @@ fn check_ranks<K: Key>(device: &Device, keys: &[K], queries: &[K]) -> Result<()>
     let (stream, count) = (device.default_stream(), queries.len());
     let asked = Buffer::from_slice(device, queries)?;
     let (mut below, mut next) = (Buffer::zeroed(device, count)?, Buffer::zeroed(device, count)?);
-    // SAFETY: there is an answer for each query in each buffer.
+    // SAFETY: each buffer has an answer for each query.
     unsafe {
         stream.launch(count, |uses| RanksOf {
             queries: uses.read(&asked),

@@ -8,8 +8,8 @@ use warpnest_tests::distinct_keys;
 
 use crate::engines;
 
-/// Runs `Random` over `words` words, each of which has the value 1000000 plus its index, and
-/// returns the words and the output.
+/// Runs `Random` over `words` words with the values 1000000 plus index, and returns words and
+/// output.
 fn random(device: &Device, access: Access, accesses: u64, words: u64) -> (Vec<u64>, Vec<u32>) {
     let initial: Vec<u64> = (0..words).map(|word| 1_000_000 + word).collect();
     let mut memory = Buffer::from_slice(device, &initial).unwrap();

@@ -8,9 +8,9 @@ pub struct Repeated {
     distinct: u32,
     /// The indices of the keys, in ascending order of the keys.
     order: Vec<u32>,
-    /// The rank of each key, by its index.
+    /// The rank of each key, in the order of the indices.
     ranks: Vec<u32>,
-    /// The offset of each key's first pair if all pairs are sorted by key, by the key's index.
+    /// The offset of each key's first pair among pairs sorted by key, in the order of the indices.
     starts: Vec<u32>,
 }
 
@@ -133,8 +133,7 @@ pub fn keys(numbers: &[u32]) -> Vec<u32> {
     numbers.iter().map(|&number| key(number as u64)).collect()
 }
 
-/// Returns the number of differences between `found` and the expected items, including missing and
-/// additional ones.
+/// Returns the number of wrong, missing and additional items in `found`.
 fn differences<T: PartialEq>(expected: impl Iterator<Item = T>, found: &[T]) -> u64 {
     let (mut wrong, mut number) = (0, 0);
     for (expected, place) in expected.zip(0..) {

@@ -100,7 +100,7 @@ impl<'d, T: Key> Words<'d, T> {
                 atomic,
                 padding: 0,
             };
-            // SAFETY: the buffers have the lengths that the kernel's documentation requires.
+            // SAFETY: the buffers have the documented lengths.
             unsafe {
                 stream.launch(1 << self.words_log2, |uses| Strided {
                     memory: uses.write(&mut self.memory),

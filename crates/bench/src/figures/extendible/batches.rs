@@ -66,7 +66,7 @@ impl Batch {
     }
 }
 
-/// Returns the value that an operation's key should have before the operation.
+/// Returns the value that an operation's key has before it.
 fn right(operation: &LinearOperation<u32, u32>) -> Option<u32> {
     match *operation {
         LinearOperation::Get(key) | LinearOperation::Remove(key) => Some(value(key)),

@@ -45,8 +45,8 @@ struct Experiment {
     batch: u64,
 }
 
-/// Returns figures of the directories' sizes for both shapes, with evenly spread hashes and with
-/// skewed hashes, and a figure of their buckets.
+/// Returns figures of both shapes' directories, for evenly spread and for skewed hashes, and of
+/// their buckets.
 pub fn directory(lab: &Lab) -> anyhow::Result<[Figure; 3]> {
     Experiment { shapes: SHAPES, records: RECORDS, batch: lab.largest.min(MAX_KEYS) / BATCHES }.figures(lab)
 }
@@ -157,7 +157,7 @@ impl Experiment {
         }
     }
 
-    /// Returns a table of the sizes each time the number of keys has doubled.
+    /// Returns a table of the sizes at each doubling of the keys.
     fn sizes_table(&self, courses: &Courses) -> Table {
         let [few, many] = self.shapes.map(|shape| format!("{}: entries", shape.name));
         let (of_one, even) = ("of one level", "expected if even");
@@ -258,8 +258,8 @@ mod tests {
     use indicatif::ProgressBar;
     use warpnest::Device;
 
-    /// The shapes are 2 segments of 16 buckets, and 8 segments of 4 buckets, with 8 records per
-    /// bucket. 64 batches of 256 keys split the buckets many times.
+    /// 2 segments of 16 buckets, and 8 of 4 buckets, with 8 records per bucket, are split many
+    /// times by 64 batches of 256 keys.
     const SMALL: Experiment = Experiment {
         shapes: [
             Shape { segments: 2, buckets: 16, name: "2 × 16", predicted: "2 × 16: sum of M + aN" },
@@ -287,8 +287,7 @@ mod tests {
             for series in &figure.series {
                 assert!(series.points.is_sorted_by(|a, b| a.0 < b.0 && a.1 <= b.1), "{}: {}", figure.name, series.name);
             }
-            // The predicted sum leaves out bucket tables that were split without an expansion of
-            // the segment table.
+            // The sum leaves out bucket tables that were added without an expansion.
             for pair in figure.series[..4].chunks(2) {
                 assert_eq!(pair[0].points[0].1, pair[1].points[0].1);
                 assert!(

@@ -94,7 +94,7 @@ impl Expansion {
 /// Returns the predicted entries of the directory for each size, if only expansions of the segment
 /// table add entries.
 ///
-/// The prediction begins with the first size's entries, and adds M + aN for each expansion.
+/// It begins with the first size's entries, and adds M + aN per expansion.
 pub fn predicted(sizes: &[Size]) -> Vec<u64> {
     let mut entries = sizes.first().map_or(0, Size::directory);
     let mut predicted: Vec<u64> = sizes.first().map(|_| entries).into_iter().collect();
@@ -123,8 +123,8 @@ pub fn asymptotic_one_level(keys: u64, records: u32) -> f64 {
 /// Returns the expected number of entries of a directory with one level for `keys` keys, which has
 /// `roots` entries at first.
 ///
-/// The directory has a depth if no part of the range overflows at this depth. The numbers of keys
-/// in the parts are taken as independent, with Poisson's distribution.
+/// The directory has a depth if no part of the range overflows at this depth. The parts' key counts
+/// are taken as independent, with Poisson's distribution.
 pub fn expected_one_level(keys: u64, records: u32, roots: u64) -> f64 {
     let (mut expected, mut less_deep) = (0.0, 0.0);
     for depth in 0..=32 {

@@ -132,8 +132,7 @@ mod tests {
                 assert!(map.run(&Batch::new(1000, 2000, number)).unwrap() > 0.0);
                 assert_eq!(map.len(), 1000 + 40 * (number + 1));
             }
-            // When the batch is repeated, the keys to remove are gone, and the keys to insert are
-            // there already.
+            // In a repeated batch, keys to remove are gone, and keys to insert are there.
             assert!(map.run(&Batch::new(1000, 2000, 3)).is_err());
         }
         let batch = Batch::new(1000, 2000, 0);

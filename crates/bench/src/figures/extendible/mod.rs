@@ -16,5 +16,5 @@ pub use mixed::mixed;
 const SEGMENTS: u32 = 8;
 /// The number of buckets per segment with which they begin (N).
 const BUCKETS: u32 = 1024;
-/// The number of records per bucket in the experiments of (Hu 2015) (b).
+/// The number of records per bucket in these experiments (b).
 const RECORDS: u32 = 64;

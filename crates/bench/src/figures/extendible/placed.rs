@@ -14,8 +14,8 @@ pub enum Spread {
     /// Normally distributed around the middle of the range, with a standard deviation of 1/64 of
     /// the range.
     ///
-    /// 95 % of the hashes are in a sixteenth of the range, where they are up to 25.5 times as dense
-    /// as evenly spread hashes.
+    /// 95 % of the hashes are in the middle sixteenth of the range, where they are up to 25.5 times
+    /// as dense as evenly spread hashes.
     Skewed,
 }
 
@@ -51,8 +51,7 @@ mod tests {
     fn keys_differ_and_their_hashes_are_where_they_should_be() {
         let layout = ExtendibleConfig::default().seed(5).create::<u64, u32>(&Device::cpu()).unwrap().table().layout();
         let n = 100_000;
-        // Of the range's sixteen parts, the two next to the middle matter: each of their halves is
-        // one deviation wide.
+        // The middle sixteenth of the range extends two standard deviations to each side.
         for (spread, share, most_off) in [(Spread::Uniform, 1.0 / 16.0, 0.005), (Spread::Skewed, 0.9545, 0.005)] {
             let keys = spread.keys(&layout, n).unwrap();
             assert_eq!(keys.iter().collect::<HashSet<_>>().len() as u64, n);

@@ -1,4 +1,4 @@
-//! Tests with malformed files, and with small files that expand to more memory than there is.
+//! Tests with malformed files, and small files that expand beyond the memory.
 
 use super::CUSTOMERS;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};

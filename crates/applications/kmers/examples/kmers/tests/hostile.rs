@@ -1,4 +1,4 @@
-//! Tests with malformed files, and with small files that expand to more memory than there is.
+//! Tests with malformed files, and small files that expand beyond the memory.
 
 use warpnest_applications_shared::testing::{Folder, assert_cause_once, gzip, refusal, run, run_within};
 

@@ -1,4 +1,4 @@
-//! Tests of the program, which runs in its own process as for a user.
+//! Tests of the program, which runs in its own process.
 
 mod program;
 #[cfg(target_os = "linux")]
@@ -6,7 +6,7 @@ mod window;
 
 use warpnest_applications_shared::testing;
 
-/// Runs the program if a test has started this process for it, and otherwise does nothing.
+/// Runs the program if a test started this process for it.
 #[test]
 fn run_as_a_program() {
     testing::run_as_a_program("shapes", super::run);

@@ -74,7 +74,7 @@ impl Seen {
             let children = connection.query_tree(root).unwrap().reply().unwrap().children;
             children.into_iter().find(|child| title_of(&connection, *child).starts_with("shapes: "))
         });
-        // A window manager sets the focus for a user; here the test does.
+        // A window manager would set the focus for a user.
         connection.set_input_focus(InputFocus::PARENT, window, x11rb::CURRENT_TIME).unwrap().check().unwrap();
         Self { connection, root, window }
     }
@@ -85,8 +85,7 @@ impl Seen {
 
     fn pixels(&self) -> Vec<u8> {
         let size = self.connection.get_geometry(self.window).unwrap().reply().unwrap();
-        // Only the middle third is compared, because the text above and below changes with every
-        // frame.
+        // Only the middle third is compared, because the text around it changes.
         let (y, height) = (size.height as i16 / 3, size.height / 3);
         let image =
             self.connection.get_image(ImageFormat::Z_PIXMAP, self.window, 0, y, size.width, height, !0).unwrap();
@@ -137,8 +136,8 @@ fn a_window_opens_follows_a_drag_and_closes() {
     let seen = Seen::find(&display);
     seen.send(xproto::MOTION_NOTIFY_EVENT, 0, (200, 150));
 
-    // The shapes deform until they are stopped. Both title and picture must change, because the
-    // title is set before the frame is shown, and the first picture may be taken in between.
+    // The shapes deform until they are stopped. The first picture may be taken between title and
+    // frame, so both must change.
     let first = (seen.title(), seen.pixels());
     wait_for("another frame", || {
         let now = (seen.title(), seen.pixels());
