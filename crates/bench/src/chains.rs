@@ -9,7 +9,7 @@ use crate::tables::new_table;
 /// Measure eviction chains over load factors and counts of hash functions.
 ///
 /// Every build may follow chains of up to 100,000 exchanges. The output has the exchanges per pair,
-/// the longest chain of all builds, its length in units of lg n, and the number of failed builds.
+/// the longest chain (also in units of lg n), and the number of failed builds.
 /// docs/measurements/cuckoo.md has the table, and docs/cuckoo.md the default limit.
 #[derive(clap::Args)]
 pub struct Args {

@@ -16,10 +16,10 @@ use crate::figures::scale::Scale;
 ///
 /// Writes group_by_groups (rate over the number of groups) and group_by_skew (rate over the
 /// exponent of a Zipf distribution) to OUTPUT, as .svg and as .png, and overwrites old ones. The
-/// numbers drawn go to figures.jsonl. The figures have the rates by the default method and by
-/// sorting, and also of 64-bit keys and values if there are records of them. They are of one
-/// commit, and of its largest number of rows. join_multiplicity has joins with keys of 32 bits by
-/// the rows per key, of the last commit that has such records.
+/// numbers drawn go to figures.jsonl. They have rates by the default method and by sorting, also of
+/// 64-bit keys and values if recorded, of one commit and its largest number of rows.
+/// join_multiplicity has joins with 32-bit keys by the rows per key, of the last commit that has
+/// any.
 #[derive(clap::Args)]
 pub struct Args {
     /// The file of records.
@@ -116,8 +116,8 @@ const LINES: [(&str, u32, &str); 4] = [
     ("64 bits, by sorting", 64, OPS[1]),
 ];
 
-/// Returns the figures of the records with the most rows. If several records are about the same
-/// point, the last one is drawn.
+/// Returns the figures of the records with the most rows. Of several records of one point, the last
+/// is drawn.
 fn sweep(records: &[&Record]) -> Vec<Figure> {
     let rows = records.iter().map(|record| record.n).max().unwrap_or(0);
     let figure = |name, title: &str, x: Axis, of: &dyn Fn(&Record) -> Option<f64>| {

@@ -105,7 +105,7 @@ fn means(row: &[f32], parts: usize) -> Vec<f32> {
     (0..parts).map(mean).collect()
 }
 
-/// Finds the strongest corners, at most `most`, with positions to fractions of a pixel.
+/// Finds the `most` strongest corners, to fractions of a pixel.
 pub fn corners(picture: &Grey, most: usize) -> Points {
     let frame = frame_of(picture.width as f32, picture.height as f32);
     if picture.pixels.is_empty() {
@@ -159,8 +159,8 @@ fn is_greatest(strengths: &Grey, x: isize, y: isize) -> bool {
     })
 }
 
-/// Returns the offset of the vertex of the parabola through three values at -1, 0 and 1. The middle
-/// value is the greatest.
+/// Returns the vertex of the parabola through three values at -1, 0 and 1, the middle one the
+/// greatest.
 fn peak(before: f32, at: f32, after: f32) -> f32 {
     let bend = before + after - 2.0 * at;
     if bend < 0.0 { ((before - after) / (2.0 * bend)).clamp(-0.5, 0.5) } else { 0.0 }

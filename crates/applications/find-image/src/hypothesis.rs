@@ -18,7 +18,7 @@ pub struct Hypothesis {
 }
 
 impl Hypothesis {
-    /// Returns whether there are more matches than chance explains.
+    /// Returns whether chance cannot explain the matches.
     pub fn is_claimed(&self) -> bool {
         is_claimed(self.matches, self.around)
     }

@@ -1,4 +1,4 @@
-//! The loading of pictures from files.
+//! Pictures from files.
 
 use super::corners::Grey;
 use image::{DynamicImage, ImageDecoder, ImageError, ImageReader, Limits, RgbImage};
@@ -56,7 +56,7 @@ impl Picture {
     /// Returns the picture with a name, scaled down to [`WORK_SIDE`] pixels a side if it is larger.
     pub fn new(name: String, image: DynamicImage) -> Self {
         let (width, height) = (image.width(), image.height());
-        // Transparent pixels are blended with white, as in other programs.
+        // Transparent pixels are blended with white.
         let mut rgba = image.to_rgba32f();
         for pixel in rgba.pixels_mut() {
             let alpha = pixel[3].clamp(0.0, 1.0);

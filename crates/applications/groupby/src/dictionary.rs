@@ -1,4 +1,4 @@
-//! Dictionaries that give texts and numbers ids in the order of their first appearance.
+//! Ids of texts and numbers, in the order of first appearance.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! The reading of tables from CSV files.
+//! Tables from CSV files.
 
 use super::column::Cell;
 use super::query::Need;

@@ -1,4 +1,4 @@
-//! The reading of tables from the flat columns of Parquet files.
+//! Tables from the flat columns of Parquet files.
 
 use super::column::{Cell, Use};
 use super::query::Need;

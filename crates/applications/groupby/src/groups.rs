@@ -189,7 +189,7 @@ fn ask<'t, K: Key>(query: &mut GroupBy<'t, K>, kind: Kind, column: Option<&'t Co
         (Kind::Last, Some(Column::Integers(values))) => Asked::Integers(query.last(values)),
         (Kind::Last, Some(Column::Floats(values))) => Asked::Floats(query.last(values)),
         (Kind::Last, Some(Column::Texts(texts))) => Asked::Texts(query.last(&texts.ids), texts.dictionary.entries()),
-        // This is another query's table: summed and compared columns are numbers, and only a count
+        // The table is another query's: summed or compared columns are numbers, and only a count
         // has no column.
         _ => return Err(GroupError::OtherQuery),
     })

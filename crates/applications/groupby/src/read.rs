@@ -1,4 +1,4 @@
-//! The reading of tables from files.
+//! Tables from files.
 
 use super::query::Need;
 use super::reading::{Options, ReadError, Result};

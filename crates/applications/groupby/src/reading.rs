@@ -26,7 +26,7 @@ pub(super) type Result<T, E = ReadError> = std::result::Result<T, E>;
 pub struct Options {
     /// Whether a row that cannot be read is an error. Otherwise it is skipped.
     pub strict: bool,
-    /// The delimiter of CSV fields. By default, it is a tab in files named `.tsv` and a comma in
+    /// The delimiter of CSV fields. The default is a tab in files named `.tsv`, and a comma in
     /// others.
     pub delimiter: Option<u8>,
 }

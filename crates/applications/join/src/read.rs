@@ -1,4 +1,4 @@
-//! The reading of record batches from CSV and Parquet files.
+//! Record batches from CSV and Parquet files.
 
 use crate::error::{JoinFileError, Result};
 use arrow_array::RecordBatch;
@@ -36,7 +36,7 @@ pub enum KeysAs {
 pub struct Options {
     /// The type as which key columns are read.
     pub keys_as: KeysAs,
-    /// The delimiter of CSV fields. By default, it is a tab in files named `.tsv` and a comma in
+    /// The delimiter of CSV fields. The default is a tab in files named `.tsv`, and a comma in
     /// others.
     pub delimiter: Option<u8>,
 }

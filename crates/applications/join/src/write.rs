@@ -1,4 +1,4 @@
-//! The writing of record batches to CSV and Parquet files.
+//! Record batches to CSV and Parquet files.
 
 use crate::error::{JoinFileError, Result};
 use arrow_array::RecordBatch;

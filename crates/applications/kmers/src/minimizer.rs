@@ -1,10 +1,9 @@
 //! Minimizers, by which k-mers are divided into bins.
 //!
-//! A k-mer consists of overlapping parts of a fixed length. Its minimizer is the part that comes
-//! first in a fixed order (Roberts et al. 2004). Neighbouring k-mers often have the same minimizer,
-//! so a run of them can be stored as its bases alone (Deorowicz et al. 2015). A part and its
-//! reverse complement count as one here, so a k-mer and its reverse complement have the same
-//! minimizer.
+//! A k-mer consists of overlapping parts of a fixed length. Its minimizer is the first part in a
+//! fixed order (Roberts et al. 2004). Neighbours often have the same minimizer, so their run can be
+//! stored as its bases alone (Deorowicz et al. 2015). A part and its reverse complement count as
+//! one here, so a k-mer and its reverse complement have the same minimizer.
 
 /// The number of bases of a minimizer: small, so that neighbours share one, but large enough that
 /// none is frequent.
@@ -97,7 +96,7 @@ mod tests {
     use rand_xoshiro::rand_core::{Rng, SeedableRng};
     use std::collections::HashSet;
 
-    /// Returns the bins of all k-mers, each computed from the k-mer's bases alone.
+    /// Returns the bins of all k-mers, each from the k-mer's bases alone.
     fn bins_alone(codes: &[u8], k: u32) -> Vec<usize> {
         let of_one = |kmer: &[u8]| {
             let mut minimizer = Minimizer::new(k);

@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use warpnest_applications_kernels::kmers::MAX_K;
 
-/// The number of bases of a batch if there are many bins, each with a batch that is being filled.
+/// The number of bases of a batch if there are many bins, each with a batch in the making.
 const BATCH_OF_MANY: usize = 1 << 16;
 /// The number of bases of a batch if there is one bin.
 const BATCH_OF_ONE: usize = 1 << 22;

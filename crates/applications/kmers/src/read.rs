@@ -1,4 +1,4 @@
-//! The reading of sequences from a file.
+//! The sequences of a file.
 
 use super::texts::Texts;
 use needletail::errors::{ParseError, ParseErrorKind};
@@ -12,9 +12,9 @@ use warpnest_applications_shared::memory;
 use warpnest_applications_shared::size::Size;
 use warpnest_applications_shared::text::{self, TextError};
 
-/// The maximum bytes of memory that the parser may take for a record: its text, and an offset for
-/// each of its lines. A record may also take no more than an eighth of the memory that is left,
-/// because the parser has two copies while a record grows, and packers hold earlier texts.
+/// The maximum bytes that the parser may take for a record: its text, and an offset for each line.
+/// A record may also take at most an eighth of the memory left, because the parser has two copies
+/// while a record grows, and packers hold earlier texts.
 pub const MAX_RECORD_BYTES: u64 = 4 << 30;
 /// The bytes of a line's offset.
 const LINE_BYTES: u64 = 8;

@@ -53,8 +53,8 @@ impl Spectrum {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Survey {
     pub spectrum: Spectrum,
-    /// The keys and counts of the most frequent k-mers, in descending order of counts. Of equally
-    /// frequent k-mers, smaller keys are first.
+    /// The keys and counts of the most frequent k-mers, in descending order of counts, then in
+    /// ascending order of keys.
     pub top: Vec<Count>,
 }
 

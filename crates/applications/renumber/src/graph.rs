@@ -43,7 +43,7 @@ impl Graph {
             let mut random = Xoshiro256StarStar::seed_from_u64(mixed(self.seed ^ mixed(chunk as u64)));
             for end in &mut *ends {
                 let node = match &zipf {
-                    // The high half of the product is a random number below the second factor.
+                    // The product's high half is a random number below the second factor.
                     None => ((u128::from(random.next_u64()) * u128::from(self.nodes)) >> 64) as u64,
                     Some(zipf) => zipf.sample(&mut random) as u64 - 1,
                 };

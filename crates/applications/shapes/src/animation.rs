@@ -8,14 +8,14 @@ use glam::{DMat3, DVec3};
 use super::Motion;
 use warpnest_voxels::mesh::{Mesh, MeshError};
 
-/// Returns a mesh of the same form whose bounding box is centred and whose furthest corner is at a
-/// distance of 1. A mesh without extent is an error, which names `path`.
+/// Returns a mesh of the same form, with its box centred and its furthest corner at a distance of
+/// 1. A mesh without extent is an error, which names `path`.
 pub fn at_rest(mesh: Mesh, path: &Path) -> Result<Mesh, MeshError> {
     if let Some(vertex) = mesh.corners.iter().position(|corner| !corner.is_finite()) {
         return Err(MeshError::NotFinite { path: path.into(), vertex });
     }
-    // Squares of coordinates, and even differences, may be infinite or 0. They are neither if the
-    // coordinates are first divided by the greatest coordinate, and then by the extent.
+    // Squares of coordinates, and even differences, may be infinite or 0, unless coordinates are
+    // divided by the greatest one first, then by the extent.
     let greatest = mesh.corners.iter().map(|corner| corner.abs().max_element()).fold(0.0, f64::max);
     let mesh = mesh.moved(|corner| corner / greatest);
     let (low, high) = mesh.bounds();
@@ -62,7 +62,7 @@ pub struct Hand {
 
 impl Choreography {
     /// Returns the motion at `time`, where 0 is the beginning and 1 the end, in a grid with `side`
-    /// voxels per side. `hand` moves the shape in addition, but never out of the grid.
+    /// voxels per side. `hand` also moves the shape, but never out of the grid.
     pub fn motion(&self, time: f64, side: u32, hand: &Hand) -> Motion {
         // The outermost layers of the grid stay empty.
         let half = 0.5 * f64::from(side);

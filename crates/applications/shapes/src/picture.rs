@@ -1,5 +1,5 @@
 //! Pictures of a frame: union, intersection and difference of the shapes as surfaces, with a
-//! glowing curve where the shapes meet.
+//! glowing curve where they meet.
 
 use glam::{DMat3, DVec3, Vec3};
 use rayon::prelude::*;

@@ -206,8 +206,8 @@ fn lit_panel(scene: &[Pixel], hot: &[Glow], camera: &Camera) -> Vec<Colour> {
             COLOURS[scene[i].body].map(|channel| channel * light * 1.25 + scene[i].shine * (1.0 - hollow))
         })
         .collect();
-    // The curve lies between voxels of both bodies. So it is visible even if it is a few voxels
-    // behind the voxels in front of it.
+    // The curve lies between voxels of both bodies, so it is visible even a few voxels behind
+    // others.
     let slack = 3.0 + 4.0 / camera.scale as f32;
     let strength = |i: usize| match hot[i] {
         Glow { depth, face } if depth.is_finite() && depth + slack >= scene[i].depth => face,
@@ -232,7 +232,7 @@ fn xray_panel(haze: &[Vec<f32>; 2], hot: &[Glow]) -> Vec<Colour> {
 /// Returns both panels side by side; the mean of four pixels becomes one pixel.
 fn to_bytes(panels: &[Vec<Colour>; 2]) -> Vec<u8> {
     // Highlights are compressed before the four pixels are averaged, so that a glowing edge is as
-    // smooth as any other edge.
+    // smooth as others.
     let display = |x: f32| x / (1.0 + x * x).sqrt();
     let mut bytes = vec![0; 3 * SIZE.0 * SIZE.1];
     bytes.par_chunks_mut(3).enumerate().for_each(|(pixel, out)| {

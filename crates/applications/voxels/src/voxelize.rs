@@ -175,8 +175,8 @@ mod tests {
         (0..grid).flat_map(move |x| (0..grid).flat_map(move |y| (0..grid).map(move |z| [x, y, z])))
     }
 
-    /// Tests the same by clipping: returns whether a part of the triangle is left after it is cut
-    /// at the six planes of the voxel.
+    /// Tests the same by clipping: whether a part of the triangle is left after cuts at the voxel's
+    /// six planes.
     ///
     /// Each plane is moved outwards by `slack`.
     fn clip_leaves_something(corners: [DVec3; 3], voxel: [u32; 3], slack: f64) -> bool {

@@ -14,8 +14,8 @@ use warpnest_bench_kernels::roofline::Access;
 /// The number of unmeasured calls of an operation.
 const WARM_UPS: u32 = 2;
 
-/// Returns the cases for `n` rows: the given numbers of groups and exponents. If there are none,
-/// the numbers of groups are 1, 2^10, 2^20, n / 2 and n, and the exponent is 1.2.
+/// Returns the cases for `n` rows: the given numbers of groups and exponents, or by default 1,
+/// 2^10, 2^20, n / 2 and n groups, and the exponent 1.2.
 pub fn cases(n: u64, groups: &[u64], skews: &[f64]) -> Vec<Spread> {
     if groups.is_empty() && skews.is_empty() {
         let groups = [1, 1 << 10, 1 << 20, n / 2].into_iter().filter(|&groups| groups > 0 && groups < n);

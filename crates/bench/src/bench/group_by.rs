@@ -82,7 +82,7 @@ pub fn groups_of_rows(n: u64, groups: u64, skew: Option<f64>) -> Vec<u32> {
                 match skew.map(|skew| Zipf::new(groups as f64, skew).expect("a positive number and exponent")) {
                     Some(zipf) => part.iter_mut().for_each(|row| *row = zipf.sample(&mut random) as u32 - 1),
                     None if groups == n => part.iter_mut().zip(first..).for_each(|(row, number)| *row = number as u32),
-                    // The high half of the product is a random number below the second factor.
+                    // The product's high half is a random number below the second factor.
                     None => part.iter_mut().for_each(|row| *row = ((random.next_u32() as u64 * groups) >> 32) as u32),
                 }
             });

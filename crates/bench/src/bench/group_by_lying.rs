@@ -1,5 +1,5 @@
-//! Benchmarks of group-by of rows whose sample is misleading or difficult, each beside ordinary
-//! rows with equally many groups.
+//! Benchmarks of group-by of rows with a misleading or difficult sample, beside ordinary rows with
+//! equally many groups.
 
 use super::Bench;
 use super::group_by::{Case, SEED};

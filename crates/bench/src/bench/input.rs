@@ -61,7 +61,7 @@ impl<K: Key> Mixed<K> {
 pub fn shuffle<T>(items: &mut [T]) {
     let mut random = Xoshiro256StarStar::seed_from_u64(2);
     for last in (1..items.len()).rev() {
-        // The high half of the product is a random number below the second factor.
+        // The product's high half is a random number below the second factor.
         let other = (random.next_u64() as u128 * (last as u128 + 1)) >> 64;
         items.swap(last, other as usize);
     }

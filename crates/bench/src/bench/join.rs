@@ -79,8 +79,7 @@ impl Case {
         b.min(d).saturating_sub(a.max(c))
     }
 
-    /// Returns the number of pairs of rows with equal keys, and the number of rows of each side
-    /// that are in no pair.
+    /// Returns the number of pairs of rows with equal keys, and of each side's rows in no pair.
     fn pairs(&self) -> (u64, [u64; 2]) {
         let [left, right] = self.sides;
         let alone = self.sides.map(|side| side.rows - self.common() * side.of_key);

@@ -10,7 +10,7 @@ use warpnest::{Answers, Buffer, LinearConfig, LinearMap};
 use warpnest_bench_kernels::roofline::Access;
 
 /// The inverse of the share of keys that are replaced in a round. It is also the number of chunks
-/// of keys that are in the map.
+/// in the map.
 const ROUND: u64 = 10;
 /// The number of chunks of keys. A removed key comes back after `CHUNKS - ROUND` rounds.
 const CHUNKS: u64 = 40;
@@ -54,7 +54,7 @@ pub fn measure<K: Key, V: Value>(at: Bench<'_>, config: &LinearConfig) -> anyhow
     map.insert_many(&subjects.keys, &subjects.values)?;
     let mut records = Vec::new();
     for (op, times) in ["insert", "remove", "insert_again"].into_iter().zip(&mut times) {
-        // The first run is a warm-up.
+        // The first run warms up.
         let times = &mut times[1..];
         times.sort_by(f64::total_cmp);
         records.push(run.record(subjects.subject(&map, op), times[times.len() / 2], change_limit, wrong));
@@ -137,7 +137,7 @@ pub fn rounds<K: Key + Value>(
         let subject = Subject { table, op, n: 2 * chunk, load, key_bits: K::BITS, value_bits: K::BITS };
         run.record(subject, ms, 0.0, wrong)
     };
-    // The very first rounds are warm-ups.
+    // The very first rounds warm up.
     let first = &times[AVERAGED.min(times.len() - 1)..(2 * AVERAGED).min(times.len())];
     let last = &times[times.len().saturating_sub(AVERAGED)..];
     Ok(vec![record("round_first", mean(first)), record("round_last", mean(last))])

@@ -21,8 +21,8 @@ const MULTIPLICITIES: [(u64, [&str; 3]); 4] = [
 /// Builds maps of `n` pairs with various numbers of values per key, looks up the ranges of values,
 /// and retrieves all values.
 ///
-/// A build is a rebuild, in memory that the map has already. A retrieval is a whole call, which
-/// allocates its memory. The table of keys has the configuration `config`.
+/// A build is a rebuild, in existing memory. A retrieval is a whole call, which allocates its
+/// memory. The table of keys has the configuration `config`.
 pub fn measure<K: Key, V: Value, D: Ids>(at: Bench<'_>, config: &Config<D>) -> anyhow::Result<Vec<Record>> {
     let Bench { device, run, roofline, n, runs } = at;
     let (stream, config) = (device.default_stream(), MultiConfig::on(config.clone()));

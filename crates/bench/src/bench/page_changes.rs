@@ -104,7 +104,7 @@ impl<K: Key, V: Value> Changes<'_, K, V> {
     }
 
     fn record(&self, op: &'static str, batch: usize, mut times: Vec<f64>, wrong: u64) -> Record {
-        // The first run is a warm-up.
+        // The first run warms up.
         times.remove(0);
         times.sort_by(f64::total_cmp);
         let subject = Subject { n: batch as u64, ..self.subjects.subject(&self.map, op) };
@@ -166,7 +166,7 @@ pub fn rounds<K: Key + Value>(at: Bench<'_>, load: f64, rounds: usize) -> anyhow
     let last = look(&map, first + SMALL_ROUNDS * small, ["find_hit_small_rounds", "find_miss_small_rounds"])?;
     records.extend(last);
     let mean = |times: &[f64]| times.iter().sum::<f64>() / times.len() as f64;
-    // The very first rounds are warm-ups.
+    // The very first rounds warm up.
     let first = &times[AVERAGED.min(times.len() - 1)..(2 * AVERAGED).min(times.len())];
     let last = &times[times.len().saturating_sub(AVERAGED)..];
     for (op, times, size) in

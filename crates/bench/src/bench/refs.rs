@@ -129,7 +129,7 @@ fn insertions<K: Key, V: Value>(
             wrong[by_kernel as usize] += n - map.len() as u64;
         }
     }
-    // The first run is a warm-up.
+    // The first run warms up.
     let [batch_ms, ms] = times.map(|mut times| {
         let times = &mut times[1..];
         times.sort_by(f64::total_cmp);

@@ -71,8 +71,8 @@ impl<'d> Roofline<'d> {
         self.max_accesses
     }
 
-    /// Returns the milliseconds of a run of `accesses` accesses, or of the maximum number if that
-    /// is smaller. The run uses new memory of `words` words of 64 bits.
+    /// Returns the milliseconds of a run of `accesses` accesses, up to the maximum, on new memory
+    /// of `words` words of 64 bits.
     pub fn milliseconds(&self, access: Access, words: u64, accesses: u64) -> warpnest::Result<f64> {
         let accesses = accesses.min(self.max_accesses);
         let mut memory = Buffer::<u64>::zeroed(self.device, words as usize)?;
@@ -94,8 +94,7 @@ impl<'d> Roofline<'d> {
 
     /// Returns the rate on memory of `words` words, in 10^9 accesses a second.
     ///
-    /// The rate includes the cost of a launch with `accesses` accesses, or with the maximum number
-    /// if that is smaller.
+    /// The rate includes the cost of a launch of `accesses` accesses, up to the maximum.
     pub fn gops(&self, access: Access, words: u64, accesses: u64) -> warpnest::Result<f64> {
         let accesses = accesses.min(self.max_accesses);
         Ok(accesses as f64 / self.milliseconds(access, words, accesses)? / 1e6)

@@ -10,7 +10,7 @@ use warpnest::types::WordKey as Key;
 use warpnest::{Answers, Buffer, RowMap};
 use warpnest_bench_kernels::roofline::Access;
 
-/// The number of words of a row, which has 24 bytes, like a struct of a few fields.
+/// The words of a row: 24 bytes, like a struct of a few fields.
 const WORDS: usize = 6;
 type Row = [u32; WORDS];
 
@@ -82,7 +82,7 @@ fn of_design<K: Key, D: Changes>(at: &Bench<'_>) -> anyhow::Result<Vec<Record>> 
     let of_rows = 1.0 / roofline.gops(Access::Read, words, n)?;
     let written = row_bytes as f64 / roofline.copy_rate(words)?;
     let record = |op, n: usize, mut times: Vec<f64>, limit: f64| {
-        // The first run is a warm-up.
+        // The first run warms up.
         times.remove(0);
         times.sort_by(f64::total_cmp);
         let table = format!("RowMap<{}>", D::NAME);

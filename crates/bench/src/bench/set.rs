@@ -52,8 +52,7 @@ impl Bench<'_> {
     /// builds from repeated keys.
     ///
     /// The other set has half of the keys and equally many other keys. A build is a rebuild, in
-    /// memory that the set has already. An operation on sets is a whole call, which allocates its
-    /// memory.
+    /// existing memory. An operation on sets is a whole call, which allocates its memory.
     fn set<K: Key, D: Sets>(
         &self,
         config: &Config<D>,

@@ -163,9 +163,9 @@ fn wrong_rows(kind: JoinKind, ranks: [&Vec<u64>; 2], counts: &[Vec<u32>; 2], row
 }
 
 /// Measures batches of each skew that change maps of each design. Three quarters of `n` keys are in
-/// the map before. The operations are insertions of new keys, and removals with and without
-/// answers, by batches of n / 4 and n / 64 rows. For `grow`, new keys are inserted into a map
-/// without capacity for them. A record's `n` is the number of rows of its batch.
+/// the map before. The operations are insertions of new keys (for `grow`, into a map without
+/// capacity for them), and removals with and without answers, by batches of n / 4 and n / 64 rows.
+/// A record's `n` is the rows of its batch.
 pub fn changes<K: Key>(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
     let pairs = at.n as usize;
     let (page, linear) = (PageConfig::default().seed(1), LinearConfig::default().seed(1));

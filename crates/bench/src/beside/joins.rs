@@ -27,7 +27,7 @@ impl Tables {
         let n = n.next_multiple_of(multiplicity);
         let mut keys = [multiplicity, 1]
             .map(|of_key| -> Vec<u32> { (0..n * of_key / multiplicity).map(|row| key(row / of_key)).collect() });
-        // The right rows are shuffled twice, so that their order differs from the left rows' order.
+        // The right rows are shuffled twice, so that the orders differ.
         [0, 1, 1].into_iter().for_each(|side| shuffle(&mut keys[side]));
         let values = keys.each_ref().map(|keys| (0..keys.len() as u32).collect());
         Self { keys, values }

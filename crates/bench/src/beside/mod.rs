@@ -1,8 +1,7 @@
 //! `cargo xtask beside`: comparisons of every table on the CPU engine with other Rust libraries.
 
-// `maps`, `sorted`, `strings`, `groups` and `joins` contain the operations that are compared, and
-// `rows` lists them. `lab` has the parameters, `timing` the medians, and `record` and `drawing` the
-// results.
+// `maps`, `sorted`, `strings`, `groups` and `joins` have the compared operations, and `rows` lists
+// them. `lab` has the parameters, `timing` the medians, `record` and `drawing` the results.
 mod drawing;
 mod groups;
 mod joins;
@@ -30,10 +29,10 @@ use timing::Clock;
 /// Compare every table on the CPU engine with the usual tools of Rust programs.
 ///
 /// A ratio is the other side's time divided by ours, from medians of interleaved runs: above 1 ours
-/// is faster. The other side is a `HashMap`, or a sort of `std`, on one thread. Ours is measured
-/// with one thread and with all threads. If the other side can use all threads (`dashmap`,
-/// `papaya`, the sorts of `rayon` and `rdst`), a third ratio has all threads on both sides. Keys
-/// and values have 32 bits. Every answer is checked. docs/cpu.md has the table.
+/// is faster. The other side is a `HashMap`, or a sort of `std`, on one thread. Ours has one
+/// thread, or all. If the other side can use all threads (`dashmap`, `papaya`, the sorts of `rayon`
+/// and `rdst`), a third ratio has all on both sides. Keys and values have 32 bits. Every answer is
+/// checked. docs/cpu.md has the table.
 #[derive(clap::Args)]
 pub struct Args {
     /// The minimum number of pairs.

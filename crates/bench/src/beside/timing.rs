@@ -36,7 +36,7 @@ impl Clock {
         Ok(Self { one: pool(1)?, all: pool(0)?, time: Duration::from_millis(milliseconds) })
     }
 
-    /// Returns the number of threads in the pool of all threads.
+    /// Returns the number of all threads.
     pub fn threads(&self) -> usize {
         self.all.current_num_threads()
     }
@@ -51,7 +51,7 @@ impl Clock {
         let mut times: [Vec<f64>; 4] = Default::default();
         let clock = Instant::now();
         let mut runs = 0;
-        // The first run is a warm-up.
+        // The first run warms up.
         while runs <= MIN_RUNS || (clock.elapsed() < self.time && runs <= MAX_RUNS) {
             let mut now = [
                 self.one.install(&mut *theirs)?,

@@ -93,16 +93,16 @@ fn millions_a_second(keys: u64, ms: f64) -> f64 {
     keys as f64 / ms / 1e3
 }
 
-/// Fills a `LinearMap` that probes by steps which depend on the key, and one that probes line by
-/// line. Prints the times beside Farrell's.
+/// Fills a `LinearMap` whose probe steps depend on the key, and one that probes line by line.
+/// Prints the times beside Farrell's.
 ///
 /// The two figures show the rates and the slots passed.
 pub fn farrell(lab: &Lab) -> anyhow::Result<[Figure; 2]> {
     let batch = lab.largest.min(MAX_SLOTS) / SHARES;
     let pairs = BATCHES * batch;
     let input = Input::<u32, u32>::new(pairs);
-    // With line-by-line probing these are exactly 32 batches of slots. Otherwise there are a few
-    // slots more, because the number of lines is a prime.
+    // With line-by-line probing, 32 batches fill the slots exactly. Otherwise there are a few more,
+    // because the number of lines is a prime.
     let config = LinearConfig::default().pairs(pairs as usize).load(BATCHES as f64 / SHARES as f64).fixed().seed(1);
     lab.begin("filling", 2 * (1 + lab.runs as usize));
     let own = fill(lab, &config, &input, batch).context("steps of the keys' own")?;
@@ -170,7 +170,7 @@ fn fill(lab: &Lab, config: &LinearConfig, input: &Input<u32, u32>, batch: u64) -
             let new = map.insert_many(keys, values)?;
             let end = stream.record()?;
             ensure!(new as u64 == batch, "{new} of {batch} new keys were counted");
-            // The first run is a warm-up.
+            // The first run warms up.
             if run == 0 {
                 passed.push(Passed::of(&map.table().probe_lengths()?));
             } else {

@@ -54,7 +54,7 @@ use crate::bench::{device_name, is_cpu, parse_size};
 ///
 /// Of Hu 2015, geht_mixed has rates of batches that look up, insert and remove, beside concurrent
 /// hash maps on the CPU. geht_directory_uniform, geht_directory_skewed and geht_buckets have sizes
-/// of extendible maps that grow; these are counts, which are equal on every device.
+/// of extendible maps that grow, which are equal on every device.
 #[derive(clap::Args)]
 pub struct Args {
     /// Where to run: best, cpu, cuda or cuda:N.

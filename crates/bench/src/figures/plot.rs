@@ -25,8 +25,8 @@ const INK: RGBColor = RGBColor(34, 34, 34);
 const GREY: RGBColor = RGBColor(110, 110, 110);
 const GRID: RGBColor = RGBColor(225, 225, 225);
 
-/// Okabe and Ito's colours, which colour-blind readers can distinguish. The lightest colours, which
-/// are hard to see in thin lines, come last.
+/// Okabe and Ito's colours, which the colour-blind can distinguish. The lightest, hard to see in
+/// thin lines, come last.
 const COLOURS: [RGBColor; 8] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -165,10 +165,10 @@ fn draw_plot<B: Canvas>(area: &Area<B>, figure: &Figure) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the marker of a series. Series have different shapes, too, for printing without colour.
+/// Returns the marker of a series. Shapes differ, too, for print without colour.
 fn marker(index: usize, (x, y): (i32, i32)) -> Polygon<(i32, i32)> {
-    // The shapes have corners on a circle: a square, a triangle, a diamond, a triangle upside down,
-    // nearly a circle, a pentagon, and triangles to both sides.
+    // Corners are on a circle: a square, a triangle, a diamond, a triangle upside down, nearly a
+    // circle, a pentagon, and triangles to both sides.
     const SHAPES: [(u32, f64, f64); COLOURS.len()] = [
         (4, 0.125, 5.0),
         (3, 0.25, 5.5),

@@ -11,7 +11,7 @@ pub enum Scale {
     Log10,
 }
 
-/// The maximum number of ticks along an axis, because more would be too close together.
+/// The maximum number of ticks; more would be too close together.
 const MAX_TICKS: i32 = 11;
 
 impl Scale {
@@ -54,8 +54,7 @@ impl Scale {
             Scale::Linear => nice_step(high - low),
             Scale::Log2 | Scale::Log10 => ((high - low) / MAX_TICKS as f64).ceil().max(1.0),
         };
-        // Ticks are multiples of the step, because sums of steps would drift away from round
-        // values.
+        // Ticks are multiples of the step, because sums would drift away from round values.
         let (first, last) = ((low / step - 1e-9).ceil() as i64, (high / step + 1e-9).floor() as i64);
         (first..=last).map(|i| i as f64 * step).collect()
     }

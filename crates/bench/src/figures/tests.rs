@@ -140,8 +140,7 @@ fn figures_that_are_not_drawn_keep_their_numbers() {
 
 #[test]
 fn where_a_configuration_builds_no_table_its_lines_end_and_the_point_is_marked() {
-    // 512 pairs fit into two buckets, but 1024 pairs would have to be divided almost evenly among
-    // three.
+    // 512 pairs fit into two buckets, but 1024 would have to fill three almost evenly.
     let config = TwoLevelConfig::sahu().bucket_capacity(342).items_per_bucket(342.0).restarts(0);
     let [his, default] = stages::kernels(&lab(), &config).unwrap();
     assert!(his.series.iter().all(|series| series.points.len() == 1 && series.points[0].0 == 512.0));

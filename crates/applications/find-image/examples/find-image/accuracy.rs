@@ -98,11 +98,11 @@ pub struct Accuracy {
     pub rates: Vec<Rates>,
     /// The number of scenes that show no reference.
     pub without: usize,
-    /// The number of these scenes with a claim.
+    /// The number of `without` scenes in which one was claimed.
     pub claimed: usize,
     /// The number of scenes that show a reference.
     pub with: usize,
-    /// The number of these scenes with a wrong claim.
+    /// The number of `with` scenes with a wrong claim.
     pub mistaken: usize,
 }
 

@@ -1,4 +1,4 @@
-//! A benchmark of the number of scenes that are searched per second.
+//! A benchmark of scenes searched per second.
 
 use std::{io::Write, time::Instant};
 

@@ -44,12 +44,12 @@ pub fn draw(scene: &Picture, references: &[Picture], found: &[Match]) -> anyhow:
     let scene_at = (COLUMN + 2 * GAP, GAP + (size.1 - 2 * GAP - height) / 2);
     imageops::replace(&mut canvas, &scene.colour, scene_at.0.into(), scene_at.1.into());
 
-    // If not all references can be drawn, the references found take precedence.
+    // If not all references can be drawn, found ones take precedence.
     let is_found = |reference: &usize| found.iter().any(|found| found.reference == *reference);
     let others = (0..references.len()).filter(|reference| !is_found(reference));
     let mut drawn: Vec<usize> = found.iter().map(|found| found.reference).chain(others).take(MOST_DRAWN).collect();
     drawn.sort_unstable();
-    // A reference that was found is three times as high as another one.
+    // A found reference is three times as high as others.
     let share = |reference: &usize| if is_found(reference) { 3 } else { 1 };
     let unit = (size.1 - GAP) / drawn.iter().map(share).sum::<u32>().max(1);
     let mut next_top = GAP;

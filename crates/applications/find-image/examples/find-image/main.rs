@@ -2,8 +2,8 @@
 //!
 //! The example finds interest points in the pictures, and hashes the relative positions of
 //! neighbouring points into a multimap. The keys of a scene's points are then looked up: each value
-//! found is a vote for a picture and a pose. The first GPU hash tables were made for this
-//! application, too: geometric hashing (Alcantara 2009).
+//! found is a vote for a picture and a pose. The first GPU hash tables were made for geometric
+//! hashing, too (Alcantara 2009).
 
 mod accuracy;
 mod benchmark;

@@ -75,7 +75,7 @@ pub struct Plain {
 }
 
 impl Plain {
-    /// Hashes the features of references. Keys with more than `most` features will not vote.
+    /// Hashes the features of references. Keys with over `most` features do not vote.
     pub fn new(references: Vec<Set>, most: usize) -> Self {
         let mut map: HashMap<u32, Vec<[usize; 3]>> = HashMap::new();
         for (set, (points, _)) in references.iter().enumerate() {

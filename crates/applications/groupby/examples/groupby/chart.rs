@@ -14,7 +14,7 @@ const ROW_HEIGHT: i32 = 26;
 const LABELS: i32 = 330;
 /// The width right of the bars, for values, in pixels.
 const VALUES: i32 = 130;
-/// The maximum number of bars, because more could not be read.
+/// The maximum number of bars; more could not be read.
 const MOST_BARS: usize = 100;
 const GREY: RGBColor = RGBColor(110, 110, 110);
 
@@ -89,7 +89,7 @@ impl Chart for Bars {
 fn position(number: f64, bars: &[Bar]) -> f64 {
     let finite = || bars.iter().map(|bar| bar.number).filter(|number| number.is_finite());
     let (least, most) = (finite().fold(0.0, f64::min), finite().fold(0.0, f64::max));
-    // Halves are subtracted, because the difference of two finite numbers may not be finite.
+    // Halves are subtracted, because the difference of finite numbers may not be finite.
     let length = most / 2.0 - least / 2.0;
     let number = if number.is_finite() { number } else { 0.0 };
     if length > 0.0 { (number / 2.0 - least / 2.0) / length } else { 0.0 }

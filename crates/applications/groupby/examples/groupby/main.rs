@@ -75,8 +75,8 @@ struct Arguments {
     /// Write all groups to this file, as CSV
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    /// Draw the shown groups as bars to this file: .svg or .png. Their lengths are the column of
-    /// --sort, or else the first aggregate that is a number
+    /// Draw the shown groups to this file (.svg or .png) as bars, as long as the column of --sort,
+    /// or else the first numeric aggregate
     #[arg(short, long, value_name = "FILE")]
     chart: Option<PathBuf>,
     /// The device that computes the groups: best, cpu, cuda or cuda:N

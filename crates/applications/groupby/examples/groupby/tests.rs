@@ -66,7 +66,7 @@ fn two_keys_in_their_own_order_and_a_chart_of_pixels() {
     let (size, pixels) = testing::pixels(&png);
     assert_eq!(size[0], 1000);
     let blue = pixels.iter().filter(|pixel| **pixel == [0, 114, 178]).count();
-    // The longest bar has 540 pixels in each of 18 rows. The five bars together are 7/3 as long.
+    // The longest bar has 540 pixels in 18 rows. All five together are 7/3 as long.
     assert!((20_000..26_000).contains(&blue), "{blue}");
 }
 

@@ -5,8 +5,8 @@
 //! that no translation, rotation or scaling changes; their cells in a grid are the feature's key
 //! ([`Keys`]). A scene's features are looked up among the references' features. Each feature found,
 //! which has the same key, is a vote for a reference at a pose ([`Vote`]). Votes are sorted and
-//! counted ([`Tally`], [`Choose`]), and the poses with the most votes are fitted to the points and
-//! verified ([`Verify`]).
+//! counted ([`Tally`], [`Choose`]), and the poses with most votes are fitted and verified
+//! ([`Verify`]).
 //!
 //! Coordinates are `f32`, stored as bits. Every back end computes the same bits, because kernels
 //! only add, multiply and divide, and no compiler contracts these. Sums of unknown order are sums
@@ -64,8 +64,8 @@ pub const POSITIONS: f32 = 16.0;
 pub const TOLERANCE: f32 = 0.01;
 /// The number of fixed-point steps per unit of coordinates, for the sums of a fit.
 pub const STEPS: f32 = 16.0;
-/// The number of words of a verified hypothesis: four for the pose, one each for the counts of
-/// matches, points around and votes, and a spare word.
+/// The number of words of a verified hypothesis: four for the pose, then counts of matches, points
+/// around and votes, and a spare word.
 pub const RESULT_WORDS: usize = 8;
 /// The minimum excess of matches over the number expected by chance.
 pub const MIN_MATCHES: u32 = 10;

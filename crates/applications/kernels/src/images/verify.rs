@@ -22,9 +22,8 @@ pub struct VerifyParams {
 
 gpu_kernels::kernel! {
     /// Fits the pose of each hypothesis to its votes, then twice to the pairs of points that match,
-    /// and writes pose, matches, points around and votes to the [`RESULT_WORDS`] words of the
-    /// hypothesis. One block per hypothesis; nothing is written for a hypothesis that is
-    /// [`NO_VOTE`].
+    /// and writes pose, matches, points around and votes to its [`RESULT_WORDS`] words. One block
+    /// per hypothesis; nothing is written for [`NO_VOTE`].
     ///
     /// `keys` and `votes` are as [`Vote`](super::Vote) writes them, but sorted. Points, starts and
     /// frames are as for it.

@@ -187,7 +187,7 @@ pub fn is_set(bits: Global<u32>, index: u64) -> bool {
 /// thread's [`Flatten`].
 #[inline(always)]
 fn final_root_of(parents: Global<u32>, mut rank: u32) -> u32 {
-    // At most as many steps as there are ranks, because a parent is less than its child.
+    // At most as many steps as ranks, because a parent is less than its child.
     loop {
         let parent = parents.atomic(rank as u64).load();
         if parent == rank {
@@ -200,7 +200,7 @@ fn final_root_of(parents: Global<u32>, mut rank: u32) -> u32 {
 /// Returns the root of the tree of `rank`, while other threads may be linking roots.
 #[inline(always)]
 fn root_of(parents: Global<u32>, mut rank: u32) -> u32 {
-    // At most as many steps as there are ranks, because a parent is less than its child.
+    // At most as many steps as ranks, because a parent is less than its child.
     loop {
         let parent = parents.atomic(rank as u64).load();
         if parent == rank {
@@ -220,7 +220,7 @@ fn root_of(parents: Global<u32>, mut rank: u32) -> u32 {
 /// Joins the trees of `a` and `b`. The smaller root stays a root.
 #[inline(always)]
 fn unite(parents: Global<u32>, mut a: u32, mut b: u32) {
-    // At most as many steps as there are ranks, because each failure leads to a smaller rank.
+    // At most as many steps as ranks, because each failure leads to a smaller one.
     loop {
         (a, b) = (root_of(parents, a), root_of(parents, b));
         if a == b {

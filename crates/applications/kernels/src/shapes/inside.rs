@@ -97,7 +97,7 @@ fn first_from(seeds: Global<u32>, count: u32, key: u32) -> u32 {
 /// leaves the mesh through it, -1 if it enters, 0 if it misses.
 #[inline(always)]
 fn winding([a, b, c]: [Vector; 3], from: Vector) -> i32 {
-    // Seen along x, the triangle's outline winds around the ray (1 or -1) or does not (0).
+    // Seen along x, the outline winds around the ray (1 or -1) or not (0).
     let around = crossing(a, b, from) + crossing(b, c, from) + crossing(c, a, from);
     if around == 0 {
         return 0;

@@ -57,8 +57,7 @@ pub struct Motion {
     pub corners: u64,
     /// The tangent of half the angle by which the corners at a height of 1 are twisted.
     pub twist: f64,
-    /// The fraction by which corners at height 0 move away from the y axis. Corners at a height of
-    /// 1 or -1 do not move away.
+    /// The fraction by which corners at height 0, but none at 1 or -1, move away from the y axis.
     pub swell: f64,
     /// The rows of the matrix that turns and scales.
     pub turn: [[f64; 3]; 3],

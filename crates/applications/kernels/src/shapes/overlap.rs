@@ -106,8 +106,8 @@ impl Prepared {
         };
         let (flat, side, front) = (shadows(flat), shadows(side), shadows(front));
         let normal = cross(minus(b, a), minus(c, a));
-        // A triangle that is nearly a line may have an inexact normal. As all three corners are
-        // projected on it, a touching voxel is never taken to be apart.
+        // A nearly linear triangle may have an inexact normal. As all corners are projected on it,
+        // a touching voxel is never taken to be apart.
         let along = |corner: Vector| normal[0] * corner[0] + normal[1] * corner[1] + normal[2] * corner[2];
         let (low, high) = extent(along(a), along(b), along(c));
         let plane = 0.5 * (low + high);
@@ -121,8 +121,8 @@ impl Prepared {
             }
             let (mut from, mut to) = (self.low[2], self.last);
             if normal[2] != 0.0 {
-                // The plane's height at the middle of the column, and the greatest distance of a
-                // voxel's middle from it.
+                // The plane's height at the column's middle, and a voxel's greatest distance from
+                // it.
                 let height = (plane - normal[0] * middle_x - normal[1] * middle_y) / normal[2];
                 let reach = reach / normal[2].abs();
                 let (least, most) = (height - reach - 0.5, height + reach - 0.5);

@@ -1,4 +1,4 @@
-//! The chart of the spectrum of k-mers, on logarithmic axes.
+//! The spectrum of k-mers, on logarithmic axes.
 
 use plotters::coord::Shift;
 use plotters::prelude::*;

@@ -34,7 +34,7 @@ fn fasta(records: &[Vec<u8>], line: usize, end: &str) -> Vec<u8> {
             text.extend_from_slice(line);
             text.extend_from_slice(end.as_bytes());
         }
-        // Without this line, a last record without letters would be truncated.
+        // Without it, a last record without letters would be truncated.
         text.extend_from_slice(end.as_bytes());
     }
     text
@@ -181,8 +181,7 @@ fn palindromes_count_once_where_they_are() {
     let records = [b"ACGTACGT".to_vec(), b"AATT".to_vec()];
     let file = file_of(&fasta(&records, 60, "\n"));
     let found = |canonical| counted(&read_all(&[&file], options(4, canonical)).unwrap(), 1 << 20).0;
-    // ACGT, GTAC and AATT are their own reverse complements. CGTA and TACG are reverse complements
-    // of each other.
+    // ACGT, GTAC and AATT are their own reverse complements, and CGTA is TACG's.
     assert_eq!(found(true), expected(&[("AATT", 1), ("ACGT", 2), ("CGTA", 2), ("GTAC", 1)]));
     assert_eq!(found(false), expected(&[("AATT", 1), ("ACGT", 2), ("CGTA", 1), ("GTAC", 1), ("TACG", 1)]));
     for k in (2..=32).step_by(2) {

@@ -146,8 +146,7 @@ fn play(arguments: &Arguments, models: &[Model; 2], scene: &mut Scene) -> anyhow
     let mut film =
         (!arguments.no_pictures).then(|| Film::create(&arguments.output, size, arguments.frames)).transpose()?;
     let mut times = Times::default();
-    // The first frame is computed twice, because the first time kernels are compiled and memory is
-    // allocated.
+    // The first frame is computed twice, because it compiles kernels and allocates memory.
     scene.frame(&arguments.motions_in(0, arguments.grid))?;
     for number in 0..arguments.frames {
         let motions = arguments.motions_in(number, arguments.grid);

@@ -47,7 +47,7 @@ impl Batch {
         let removed: Vec<u32> = (oldest..stay).map(key).collect();
         let inserted: Vec<u32> = (newest..newest + insertions).map(key).collect();
         let mut random = Xoshiro256StarStar::seed_from_u64(number);
-        // The high half of the product is a random number below the second factor.
+        // The product's high half is a random number below the second factor.
         let below = |random: u64, bound: u64| ((random as u128 * bound as u128) >> 64) as u64;
         let asked: Vec<u32> = (0..lookups).map(|_| key(stay + below(random.next_u64(), newest - stay))).collect();
         let mut mixed: Vec<LinearOperation<u32, u32>> = asked.iter().map(|&key| LinearOperation::Get(key)).collect();

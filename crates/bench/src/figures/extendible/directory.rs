@@ -15,7 +15,7 @@ use crate::figures::lab::Lab;
 use crate::figures::scale::Scale;
 use crate::tables::new_table;
 
-/// The maximum number of keys, because more would show nothing new.
+/// The maximum number of keys; more would show nothing new.
 const MAX_KEYS: u64 = 1 << 24;
 /// The number of batches in which all keys are inserted.
 const BATCHES: u64 = 64;

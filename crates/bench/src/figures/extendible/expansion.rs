@@ -14,7 +14,7 @@ pub struct Size {
     /// The number of entries of a bucket table.
     pub entries_of_table: u64,
     pub buckets: u64,
-    /// The number of entries that a directory with one level would need for the same buckets.
+    /// The entries of a directory with one level for the same buckets.
     pub one_level: u64,
     pub depth: u32,
 }
@@ -49,7 +49,7 @@ pub struct Expansion {
     pub depth: u32,
     /// The number of entries of the segment table before the expansion (M).
     pub segments: u64,
-    /// The number of entries that were added to the segment table: M if it doubled once.
+    /// The number of entries added to the segment table: M if it doubled once.
     pub new_segments: u64,
     /// The number of new bucket tables (a).
     pub new_tables: u64,
@@ -136,8 +136,8 @@ pub fn expected_one_level(keys: u64, records: u32, roots: u64) -> f64 {
     expected
 }
 
-/// Returns the expected entries of a directory with two levels for `keys` evenly spread keys. At
-/// first it has `segments` segments of `buckets` buckets each.
+/// Returns the expected entries of a directory with two levels for `keys` evenly spread keys. It
+/// begins with `segments` segments of `buckets` buckets each.
 ///
 /// If any part of a bucket table's range overflows, the table is split, so there is one more table.
 pub fn expected_directory(keys: u64, records: u32, (segments, buckets): (u32, u32)) -> f64 {

@@ -1,8 +1,7 @@
 //! Tests of the example's window under a virtual X server: it opens, a drag changes the picture and
 //! the counts, and it closes.
 //!
-//! If there is no Xvfb, the test prints a message and does nothing, unless `WARPNEST_REQUIRE_XVFB`
-//! is set.
+//! Without Xvfb the test says so and does nothing, unless `WARPNEST_REQUIRE_XVFB` is set.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
