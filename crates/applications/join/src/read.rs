@@ -120,7 +120,7 @@ fn of_parquet(error: ArrowError) -> ParquetError {
     }
 }
 
-/// The batches of a file, limited by the memory for them and for the batch made of all of them.
+/// The batches of a file, which must fit in memory with one batch made of all of them.
 struct Batches<'p> {
     path: &'p Path,
     schema: SchemaRef,

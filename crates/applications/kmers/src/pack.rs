@@ -24,7 +24,7 @@ pub struct Packer {
     minimizer: Option<Minimizer>,
     /// The full words of the piece.
     piece: Vec<u64>,
-    /// The bases of the piece that do not fill a word yet.
+    /// The piece's bases that do not fill a word yet.
     word: u64,
     length: usize,
     /// The bin of the last k-mer.

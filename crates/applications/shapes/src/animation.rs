@@ -8,8 +8,8 @@ use glam::{DMat3, DVec3};
 use super::Motion;
 use warpnest_voxels::mesh::{Mesh, MeshError};
 
-/// Returns a mesh of the same form, with its box centred and its furthest corner at a distance of
-/// 1. A mesh without extent is an error, which names `path`.
+/// Returns a mesh of the same form, with its box centred and its furthest corner at distance 1. A
+/// mesh without extent is an error, which names `path`.
 pub fn at_rest(mesh: Mesh, path: &Path) -> Result<Mesh, MeshError> {
     if let Some(vertex) = mesh.corners.iter().position(|corner| !corner.is_finite()) {
         return Err(MeshError::NotFinite { path: path.into(), vertex });

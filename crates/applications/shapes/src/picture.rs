@@ -46,9 +46,9 @@ const CURVE: Colour = [1.6, 0.62, 0.12];
 /// The colour of surfaces for which "inside" is not defined.
 const UNKNOWN: Colour = [0.42, 0.40, 0.44];
 
-/// The value of `shape` for pixels that show the curve.
+/// The `shape` of pixels that show the curve.
 const ON_CURVE: u8 = 2;
-/// The value of `shape` for pixels that show nothing.
+/// The `shape` of pixels that show nothing.
 const NOTHING: u8 = 3;
 
 /// Returns the unit normals of the triangles of a moved mesh.

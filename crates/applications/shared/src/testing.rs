@@ -93,7 +93,7 @@ pub fn assert_refused(wrong: &[(&[&str], &[&str])]) {
     }
 }
 
-/// Fails unless the program's help contains all of some words, which are separated by commas.
+/// Fails unless the program's help contains all words of a list, which is separated by commas.
 pub fn assert_help<A: CommandFactory>(words: &str) {
     A::command().debug_assert();
     let output = run(&["--help"]);

@@ -113,8 +113,8 @@ fn forget(path: &Path) -> anyhow::Result<()> {
     Ok(rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)?)
 }
 
-/// Returns the seconds to copy bytes to new memory of the device and back, in one piece each, as
-/// [`Buffer::from_slice`] and [`Buffer::download`] do.
+/// Returns the seconds of a copy of bytes to new memory of the device, as by
+/// [`Buffer::from_slice`], and back.
 fn link(device: &Device, bytes: &[u8], runs: u32) -> anyhow::Result<(f64, f64)> {
     let words: Vec<u64> = bytes.chunks_exact(8).map(bytemuck::pod_read_unaligned).collect();
     let stream = device.default_stream();

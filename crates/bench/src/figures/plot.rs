@@ -38,8 +38,7 @@ const COLOURS: [RGBColor; 8] = [
     RGBColor(86, 180, 233),
 ];
 
-/// The positions along an axis. For plotters this is a linear axis, for which it provides the
-/// positions and names of ticks.
+/// The positions along an axis. The crate plotters sees a linear axis with these ticks.
 struct Positions {
     scale: Scale,
     range: (f64, f64),

@@ -84,8 +84,8 @@ impl Chart for Bars {
     }
 }
 
-/// Returns the position of a number, from 0 to 1, along the bars. A bar begins at the position of
-/// 0. If the number is not finite, its bar has no length.
+/// Returns the position of a number along the bars, from 0 to 1. A bar begins at the number 0, and
+/// has no length if its own number is not finite.
 fn position(number: f64, bars: &[Bar]) -> f64 {
     let finite = || bars.iter().map(|bar| bar.number).filter(|number| number.is_finite());
     let (least, most) = (finite().fold(0.0, f64::min), finite().fold(0.0, f64::max));

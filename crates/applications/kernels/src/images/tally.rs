@@ -41,12 +41,12 @@ impl Tally {
             }
             // The step back doubles while it stays in the run; then it halves.
             let (mut back, mut step) = (0, 1);
-            // At most 64 steps: each doubles.
+            // At most 64 rounds, because each doubles the step.
             while index >= back + step && args.keys.load_read_only(index - back - step) == key {
                 back += step;
                 step *= 2;
             }
-            // At most 64 steps: each halves.
+            // At most 64 rounds, because each halves the step.
             while step > 0 {
                 if index >= back + step && args.keys.load_read_only(index - back - step) == key {
                     back += step;

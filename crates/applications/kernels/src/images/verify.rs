@@ -249,8 +249,8 @@ impl Set {
         point(self.points.load_read_only(index as u64))
     }
 
-    /// Finds the first point nearest to a position, within a squared distance. Positions outside
-    /// the frame have none. If `with_ring`, it also counts the points in the ring.
+    /// Finds the first point nearest to a position, within a squared distance. A position outside
+    /// the frame has no nearest point. If `with_ring`, it also counts the points in the ring.
     #[inline(always)]
     fn nearest(self, [x, y]: [f32; 2], within: f32, with_ring: bool) -> Nearest {
         let mut nearest = Nearest { square: f32::INFINITY, index: 0, around: 0 };

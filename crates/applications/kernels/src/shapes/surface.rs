@@ -84,7 +84,7 @@ impl<const WRITE: bool> Voxelize<WRITE> {
 #[inline(always)]
 fn triangle_of(starts: Global<u64>, triangles: u64, piece: u64) -> u64 {
     let (mut low, mut high) = (0, triangles);
-    // At most 64 steps: each halves the range.
+    // At most 64 rounds, because each halves the range.
     while high - low > 1 {
         let middle = low.midpoint(high);
         if starts.load_read_only(middle) <= piece {

@@ -17,7 +17,7 @@ pub struct Shares {
 
 impl Shares {
     /// Returns the shares of (Hu 2015): of a hundred operations, 90 look up, 6 insert and 4 remove.
-    /// A remainder of the division becomes lookups.
+    /// A remainder looks up.
     pub fn of(operations: u64) -> Self {
         let (insertions, removals) = (operations * 6 / 100, operations * 4 / 100);
         Self { lookups: operations - insertions - removals, insertions, removals }

@@ -113,8 +113,8 @@ pub fn expected_buckets(keys: u64, records: u32) -> f64 {
 /// Returns the number of entries of a directory with one level for `keys` evenly spread keys, in
 /// the limit of very many keys.
 ///
-/// It is an average over the number of keys (Flajolet 1983): e / ln 2 · keys^(1 + 1/b) / b. (Hu
-/// 2015) gives its order.
+/// It is an average over the number of keys (Flajolet 1983): e / ln 2 · keys^(1 + 1/b) / b. Its
+/// order is in (Hu 2015).
 pub fn asymptotic_one_level(keys: u64, records: u32) -> f64 {
     let b = records as f64;
     E / LN_2 * (keys as f64).powf(1.0 + 1.0 / b) / b
