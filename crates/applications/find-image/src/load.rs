@@ -14,8 +14,7 @@ pub const MAX_SIDE: u32 = 1 << 15;
 pub const MAX_PIXELS: u64 = 1 << 26;
 /// The maximum bytes that a decoder may take: twice 8 bytes for each of [`MAX_PIXELS`].
 const MAX_BYTES: u64 = 1 << 30;
-/// The maximum width and height of a picture that is searched, in pixels. Larger pictures are
-/// scaled down.
+/// The maximum width and height of a searched picture, in pixels. Larger ones are scaled down.
 pub const WORK_SIDE: u32 = 1024;
 
 /// The reason why a picture cannot be loaded.

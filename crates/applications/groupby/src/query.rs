@@ -69,7 +69,7 @@ impl FromStr for Aggregation {
     type Err = QueryError;
 
     fn from_str(text: &str) -> Result<Self, QueryError> {
-        // The name of a column may contain colons, but the name of a kind contains none.
+        // A column's name may contain colons, but a kind's name has none.
         let (name, column) = text.split_once(':').map_or((text, ""), |(name, column)| (name, column.trim()));
         let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name);
         match (kind.ok_or_else(|| QueryError::Kind(text.to_owned()))?, column) {

@@ -62,7 +62,7 @@ pub struct Scene {
     side: u32,
     stream: Stream,
     shapes: [Shape; 2],
-    /// Whether the last frame failed, so that buffers may belong to different frames.
+    /// Whether the last frame failed, so that buffers may be of different frames.
     failed: bool,
 }
 

@@ -44,8 +44,8 @@ fn both(a: &Mesh, b: &Mesh) -> Mesh {
 /// The expected counts of regions and of regions inside, for each shape if they are obvious.
 type Expected = [Option<(usize, usize)>; 2];
 
-/// Checks frames of two meshes, one after the other in the same scene. `Expected` has, for each
-/// shape, the number of its regions and the number of its regions inside, if these are obvious.
+/// Checks frames of two meshes, one after the other in the same scene. `Expected` has the number of
+/// each shape's regions, and of regions inside, if obvious.
 fn check(device: &Device, name: &str, meshes: [&Mesh; 2], side: u32, frames: &[([Motion; 2], Expected)]) {
     let closed = meshes.map(|mesh| open_edges(mesh) == 0);
     let mut scene = Scene::new(device, meshes, side).unwrap();

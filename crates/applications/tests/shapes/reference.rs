@@ -19,8 +19,8 @@ pub fn moved(mesh: &Mesh, motion: &Motion) -> Mesh {
     Mesh { corners: mesh.corners.iter().map(place).collect(), triangles: mesh.triangles.clone() }
 }
 
-/// Returns the voxels of a mesh, each with the last triangle that touches it. The voxelizer of the
-/// example `voxels` compares the voxels with one triangle at a time.
+/// Returns the voxels of a mesh, each with the last triangle that touches it, by the voxelizer of
+/// the example `voxels` for one triangle at a time.
 fn touched(mesh: &Mesh, side: u32) -> HashMap<[u32; 3], u32> {
     let mut last = HashMap::new();
     for (number, triangle) in mesh.triangles.iter().enumerate() {

@@ -143,8 +143,8 @@ pub(super) enum Part {
     Refs,
     /// Saving and loading; only measured if requested, because it writes files.
     Files,
-    /// Whole calls of a program of ordinary size, including the allocation of results; only
-    /// measured if requested.
+    /// Whole calls of a program of ordinary size, with their allocations; only measured if
+    /// requested.
     Calls,
     /// Copies of `n` bytes between the host and a GPU; only measured if requested. Rates are in
     /// GB/s, by the host's clock. The limit is the rate of page-locked memory in the same run.

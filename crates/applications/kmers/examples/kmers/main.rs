@@ -67,8 +67,8 @@ struct Arguments {
     /// The device that counts k-mers: best, cpu, cuda or cuda:N
     #[arg(short, long, default_value = "best")]
     device: String,
-    /// The maximum number of k-mers that are sorted at once, in millions. A map counts larger bins,
-    /// which cannot be divided
+    /// The maximum number of k-mers sorted at once, in millions. A map counts larger bins, which
+    /// cannot be divided
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=4000))]
     batch: u16,
     /// First of all, write a made-up genome of this many bases to the file, which must not exist

@@ -1,4 +1,4 @@
-//! The part of the program's output that is about surfaces and tables.
+//! The program's output about surfaces and tables.
 
 use std::io::{self, Write};
 

@@ -1,5 +1,5 @@
-//! An example that counts the words of text files, prints the most frequent ones, and draws the
-//! counts of words by their ranks.
+//! An example that counts the words of text files, prints the most frequent ones, and draws their
+//! counts by rank.
 
 mod chart;
 mod output;
