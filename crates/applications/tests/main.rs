@@ -1,10 +1,10 @@
-//! Every test of the applications' kernels on every engine. They are one binary, so that their
-//! shared code is compiled once.
+//! All tests of the applications' kernels, on every engine. They are one binary, so that shared
+//! code is compiled once.
 
 mod images {
     mod finder;
     mod keys;
-    // The example measures the plain version beside the device, and so has it.
+    // The example owns the plain version, because its benchmark compares it with the device.
     #[path = "../../find-image/examples/find-image/plain.rs"]
     mod plain;
     mod search;

@@ -1,4 +1,4 @@
-//! `cargo xtask chains`: the length of eviction chains, from which the default limit follows.
+//! `cargo xtask chains`: a measurement of eviction chains, which determines their default limit.
 
 use warpnest::error::BuildError;
 use warpnest::{CuckooConfig, Device, Error};
@@ -6,24 +6,24 @@ use warpnest::{CuckooConfig, Device, Error};
 use crate::bench::parse_size;
 use crate::tables::new_table;
 
-/// Measure eviction chains over load factor and number of hash functions.
+/// Measure eviction chains over load factors and counts of hash functions.
 ///
-/// Every build may follow chains of up to 100,000 exchanges. Printed are exchanges a pair, the
-/// longest chain over all builds, the same in units of lg n, and how many builds failed.
-/// docs/measurements/cuckoo.md has the table, docs/cuckoo.md the default limit.
+/// Every build may follow chains of up to 100,000 exchanges. The output has the exchanges per pair,
+/// the longest chain (also in units of lg n), and the number of failed builds.
+/// docs/measurements/cuckoo.md has the table, and docs/cuckoo.md the default limit.
 #[derive(clap::Args)]
 pub struct Args {
     /// Where to run: best, cpu, cuda or cuda:N.
     #[arg(long, default_value = "best")]
     device: String,
-    /// Numbers of pairs.
+    /// The counts of pairs.
     #[arg(long, value_delimiter = ',', default_value = "300,4096,65536,1048576", value_parser = parse_size)]
     n: Vec<u64>,
-    /// Builds of each kind, with different seeds.
+    /// The number of builds of each kind, with different seeds.
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
     builds: u64,
-    /// Multiples of the smallest table of Alcantara 2011 (2.1, 1.1, 1.03 and 1.02 slots a pair for
-    /// two to five functions).
+    /// The sizes of tables, as multiples of the smallest table of Alcantara 2011 (2.1, 1.1, 1.03
+    /// and 1.02 slots per pair for two to five functions).
     #[arg(long, value_delimiter = ',', default_value = "1,1.02,1.05,1.1,1.2136,1.5,2")]
     sizes: Vec<f64>,
 }

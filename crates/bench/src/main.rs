@@ -26,7 +26,7 @@ struct Cli {
     command: Command,
 }
 
-/// A command's help is the documentation of its arguments' struct.
+/// The commands. A command's help is the documentation of its arguments' struct.
 #[derive(Subcommand)]
 #[allow(clippy::large_enum_variant, reason = "there is one, read once")]
 enum Command {
@@ -57,8 +57,7 @@ fn main() -> ExitCode {
         Command::Sweep(args) => sweep::main(&args),
     };
     let Err(error) = outcome else { return ExitCode::SUCCESS };
-    // Only the message: with RUST_BACKTRACE set, returning the error would bury it under a
-    // backtrace.
+    // Only the message is printed. RUST_BACKTRACE would bury a returned error under a backtrace.
     eprintln!("error: {error:#}");
     ExitCode::FAILURE
 }

@@ -1,5 +1,5 @@
-//! `cargo xtask rounds`: the rounds that the buckets of a two-level map take, and how often they
-//! need another seed.
+//! `cargo xtask rounds`: a measurement of how many rounds the buckets of a two-level map take, and
+//! how often they need another seed.
 
 use comfy_table::Table;
 use warpnest::{Device, TwoLevelConfig, TwoLevelMap};
@@ -7,31 +7,32 @@ use warpnest::{Device, TwoLevelConfig, TwoLevelMap};
 use crate::bench::{input, parse_size};
 use crate::tables;
 
-/// Measure the rounds of parallel cuckoo hashing over the items of a bucket.
+/// Measure the rounds of parallel cuckoo hashing by the number of items in a bucket.
 ///
-/// The first table is of buckets with exactly so many items, each a map of its own; the second of
-/// whole maps, by their mean. Rounds are those with one seed; a seed that failed counts with all
-/// its rounds. Sub-tables, seeds and rounds are the default ones. docs/two-level.md has the tables.
+/// The first table is of single buckets with exact numbers of items, each in its own map. The
+/// second is of whole maps, by their mean number of items. Rounds are counted per seed; a seed that
+/// failed counts with all its rounds. Sub-tables, seeds and rounds have their defaults.
+/// docs/two-level.md has the tables.
 #[derive(clap::Args)]
 pub struct Args {
     /// Where to run: best, cpu, cuda or cuda:N.
     #[arg(long, default_value = "cpu")]
     device: String,
-    /// Items of a bucket.
+    /// The numbers of items in a bucket.
     #[arg(long, value_delimiter = ',', default_value = "256,320,384,409,440,460,480,490,500,505,512")]
     items: Vec<u64>,
-    /// Buckets for each number of items.
+    /// The number of buckets for each number of items.
     #[arg(long, default_value_t = 400, value_parser = clap::value_parser!(u64).range(1..))]
     buckets: u64,
-    /// Pairs of the whole maps.
+    /// The number of pairs in the whole maps.
     #[arg(long, default_value = "2^21", value_parser = parse_size)]
     n: u64,
-    /// Items of a bucket on average in the whole maps.
+    /// The mean numbers of items in a bucket of the whole maps.
     #[arg(long, value_delimiter = ',', default_value = "300,360,409.6,440")]
     means: Vec<f64>,
 }
 
-/// The sums over some maps.
+/// The sums and maxima over some maps.
 #[derive(Default)]
 struct Tally {
     buckets: u64,
@@ -71,7 +72,7 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
         let mut tally = Tally::default();
         for bucket in 0..args.buckets {
             let keys: Vec<u32> = (0..items).map(|i| input::key(bucket * items + i)).collect();
-            // One bucket: as many items on average as there are.
+            // The map gets one bucket, because the mean is the number of all items.
             tally.add(&config.clone().items_per_bucket(items as f64).seed(bucket).build(&device, &keys, &keys)?);
         }
         one.add_row([items.to_string()].into_iter().chain(tally.cells()));

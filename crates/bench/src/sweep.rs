@@ -1,5 +1,5 @@
-//! `cargo xtask sweep`: group-by over numbers of groups and skews, and joins over rows of a key,
-//! drawn from records.
+//! `cargo xtask sweep`: figures, drawn from records, of group-by over numbers of groups and skews,
+//! and of joins over rows per key.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,18 +15,18 @@ use crate::figures::scale::Scale;
 /// appended.
 ///
 /// Writes group_by_groups (rate over the number of groups) and group_by_skew (rate over the
-/// exponent of a Zipf distribution) to OUTPUT, over what is there, as .svg and as .png, with the
-/// numbers drawn in figures.jsonl. They have the rates by the way that is chosen and by sorting,
-/// and 64-bit keys and values if there are records of them. They are of one commit, and of its
-/// largest number of rows. join_multiplicity has joins with keys of 32 bits by the rows of a key,
-/// of the last commit that has them.
+/// exponent of a Zipf distribution) to OUTPUT, as .svg and as .png, and overwrites old ones. The
+/// numbers drawn go to figures.jsonl. They have rates by the default method and by sorting, also of
+/// 64-bit keys and values if recorded, of one commit and its largest number of rows.
+/// join_multiplicity has joins with 32-bit keys by the rows per key, of the last commit that has
+/// any.
 #[derive(clap::Args)]
 pub struct Args {
     /// The file of records.
     #[arg(long, value_name = "FILE", default_value = "docs/measurements/nvidia-h200.jsonl")]
     records: PathBuf,
-    /// The commit whose group-bys are drawn, as the records name it. Default: the commit of the
-    /// last ones.
+    /// The commit whose group-bys are drawn, as it is named in the records. Default: the commit of
+    /// the last records.
     #[arg(long)]
     commit: Option<String>,
     /// The folder for the figures.
@@ -61,7 +61,7 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Writes figures of records of one run, of which `last` is one.
+/// Writes figures of records from one run; `last` is one of these records.
 fn save(folder: &Path, drawn: &[Figure], last: &Record) -> anyhow::Result<()> {
     let run = Run { date: last.date.clone(), commit: last.commit.clone(), device: last.device.clone() };
     for path in figures::save(folder, drawn, &run)? {
@@ -70,22 +70,22 @@ fn save(folder: &Path, drawn: &[Figure], last: &Record) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The joins that are drawn: name, operation, and whether keys have many rows on both sides.
+/// The joins in the figure: name, operation, and whether keys have many rows on both sides.
 const JOINS: [(&str, &str, bool); 3] = [
     ("many rows on the probe side", "join_repeated_probe", false),
     ("many rows on the build side", "join_repeated_build", false),
     ("as many on both", "join_repeated_both", true),
 ];
 
-/// Returns the figure of joins by the rows of a key. All lines begin with unique keys.
+/// Returns the figure of joins by the rows per key. All lines begin with unique keys.
 fn multiplicities(records: &[&Record]) -> Figure {
     let line = |(name, op, are_both): (&'static str, &str, bool)| {
         let of_line = |record: &&&Record| record.op == op || record.op == "join";
         let mut points: Vec<(f64, f64)> = Vec::new();
         for record in records.iter().filter(of_line) {
             let multiplicity = record.multiplicity.unwrap_or(1);
-            // Each row of the one side is in a pair, or in as many as the other side has rows of
-            // its key.
+            // A row of the repeated side is in one pair, or, if both are repeated, in as many pairs
+            // as the other side has rows with its key.
             let pairs = record.n / 2 * if are_both { multiplicity } else { 1 };
             let point = (multiplicity as f64, (record.n + pairs) as f64 / record.ms / 1e6);
             points.retain(|known| known.0 != point.0);
@@ -105,10 +105,10 @@ fn multiplicities(records: &[&Record]) -> Figure {
     }
 }
 
-/// The operations that are drawn.
+/// The operations in the figures.
 const OPS: [&str; 2] = ["group_by", "group_by_sort"];
 
-/// The lines: name, width of the keys, operation.
+/// The lines in the figures: name, width of the keys, operation.
 const LINES: [(&str, u32, &str); 4] = [
     ("32 bits", 32, OPS[0]),
     ("32 bits, by sorting", 32, OPS[1]),
@@ -116,8 +116,8 @@ const LINES: [(&str, u32, &str); 4] = [
     ("64 bits, by sorting", 64, OPS[1]),
 ];
 
-/// Returns the figures of the records with the most rows. Of several records of one point the last
-/// one counts.
+/// Returns the figures of the records with the most rows. Of several records of one point, the last
+/// is drawn.
 fn sweep(records: &[&Record]) -> Vec<Figure> {
     let rows = records.iter().map(|record| record.n).max().unwrap_or(0);
     let figure = |name, title: &str, x: Axis, of: &dyn Fn(&Record) -> Option<f64>| {

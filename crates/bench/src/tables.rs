@@ -1,8 +1,8 @@
-//! Tables for readers.
+//! Tables that are printed.
 
 use comfy_table::{CellAlignment, Row, Table, presets};
 
-/// Returns an empty table with such a header; all columns but the first `names` are numbers.
+/// Returns an empty table with this header. All columns except the first `names` contain numbers.
 pub fn new_table(header: impl Into<Row>, names: usize) -> Table {
     let mut table = Table::new();
     table.load_style(presets::UTF8_FULL_CONDENSED);

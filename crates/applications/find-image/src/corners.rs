@@ -4,7 +4,7 @@
 
 use super::points::{Points, frame_of};
 
-/// A picture of one channel, from 0 to 1, row by row.
+/// A greyscale picture with values from 0 to 1, row by row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grey {
     pub width: usize,
@@ -12,21 +12,22 @@ pub struct Grey {
     pub pixels: Vec<f32>,
 }
 
-/// The least strength of a corner, for a picture from black to white.
+/// The minimum strength of a corner, in a picture whose values go from black to white.
 const LEAST: f32 = 2e-4;
-/// The least strength of a corner, as a share of the strongest one's.
+/// The minimum strength of a corner, as a share of the strongest corner's strength.
 const LEAST_SHARE: f32 = 0.01;
-/// The least distance between corners along an axis, in pixels.
+/// The minimum distance between corners along an axis, in pixels.
 const APART: usize = 4;
 
 impl Grey {
-    /// Returns the value at a pixel; beside the picture, the value of the nearest pixel in it.
+    /// Returns the value at a pixel. Outside the picture this is the value of the nearest pixel
+    /// inside.
     fn at(&self, x: isize, y: isize) -> f32 {
         let (x, y) = (x.clamp(0, self.width as isize - 1), y.clamp(0, self.height as isize - 1));
         self.pixels[y as usize * self.width + x as usize]
     }
 
-    /// Returns the picture smoothed by a binomial of five pixels along both axes, twice.
+    /// Returns the picture after two passes of a binomial filter of five pixels along both axes.
     pub fn smoothed(&self) -> Grey {
         let once = self.smoothed_along().smoothed_down();
         once.smoothed_along().smoothed_down()
@@ -63,12 +64,12 @@ impl Grey {
         Grey { pixels: pixels.map(|(x, y)| value(x, y)).collect(), ..*self }
     }
 
-    /// Returns the products of the pixels of two pictures.
+    /// Returns the product of two pictures, pixel by pixel.
     fn times(&self, other: &Grey) -> Grey {
         Grey { pixels: self.pixels.iter().zip(&other.pixels).map(|(a, b)| a * b).collect(), ..*self }
     }
 
-    /// Returns the picture scaled down by a factor below 1, each pixel the mean of its area.
+    /// Returns the picture scaled down by a factor below 1; each new pixel is the mean of its area.
     pub fn scaled(&self, factor: f32) -> Grey {
         let size = |length: usize| ((length as f32 * factor).round() as usize).max(1);
         let (width, height) = (size(self.width), size(self.height));
@@ -88,7 +89,7 @@ fn binomial([a, b, c, d, e]: [f32; 5]) -> f32 {
     (a + e) * (1.0 / 16.0) + (b + d) * (4.0 / 16.0) + c * (6.0 / 16.0)
 }
 
-/// Returns the means of as many equal parts of a row.
+/// Returns the mean of each of `parts` equal parts of a row.
 fn means(row: &[f32], parts: usize) -> Vec<f32> {
     let length = row.len() as f32 / parts as f32;
     let mean = |part: usize| {
@@ -104,7 +105,7 @@ fn means(row: &[f32], parts: usize) -> Vec<f32> {
     (0..parts).map(mean).collect()
 }
 
-/// Finds the strongest corners, at most `most`, to fractions of a pixel.
+/// Finds the `most` strongest corners, to fractions of a pixel.
 pub fn corners(picture: &Grey, most: usize) -> Points {
     let frame = frame_of(picture.width as f32, picture.height as f32);
     if picture.pixels.is_empty() {
@@ -130,7 +131,7 @@ pub fn corners(picture: &Grey, most: usize) -> Points {
     Points { points: found.into_iter().map(|(_, at)| at).collect(), frame }
 }
 
-/// Returns the smaller eigenvalue of the gradients around each pixel.
+/// Returns the smaller eigenvalue of the structure tensor around each pixel.
 fn strengths(picture: &Grey) -> Grey {
     let smooth = picture.smoothed();
     let along = smooth.map(|x, y| (smooth.at(x + 1, y) - smooth.at(x - 1, y)) / 2.0);
@@ -145,7 +146,8 @@ fn strengths(picture: &Grey) -> Grey {
     Grey { pixels, ..*picture }
 }
 
-/// Returns whether no pixel near has a greater value; of equal ones the first is the greatest.
+/// Returns whether a pixel's value is the greatest (the first one if equal) within [`APART`]
+/// pixels.
 fn is_greatest(strengths: &Grey, x: isize, y: isize) -> bool {
     let (own, apart) = (strengths.at(x, y), APART as isize);
     let rows = (y - apart).max(0)..=(y + apart).min(strengths.height as isize - 1);
@@ -157,7 +159,7 @@ fn is_greatest(strengths: &Grey, x: isize, y: isize) -> bool {
     })
 }
 
-/// Returns the offset of the vertex of the parabola through three values, the middle one the
+/// Returns the vertex of the parabola through three values at -1, 0 and 1, the middle one the
 /// greatest.
 fn peak(before: f32, at: f32, after: f32) -> f32 {
     let bend = before + after - 2.0 * at;

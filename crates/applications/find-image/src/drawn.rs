@@ -1,4 +1,4 @@
-//! Made-up pictures, and a scene made of one of them: turned, scaled, partly covered.
+//! Made-up pictures, and a scene that shows one of them turned, scaled and partly covered.
 
 use super::load::Picture;
 use super::points::{Similarity, frame_of, middle};
@@ -7,17 +7,17 @@ use image::{DynamicImage, Rgb, RgbImage};
 use rand_xoshiro::Xoshiro256StarStar as Random;
 use rand_xoshiro::rand_core::SeedableRng;
 
-/// The size of the made-up references.
+/// The size of the made-up references, in pixels.
 const SIZE: (u32, u32) = (640, 480);
-/// The size of the made-up scene.
+/// The size of the made-up scene, in pixels.
 const SCENE: (u32, u32) = (1000, 750);
 
 type Colour = [f64; 3];
 type Corners = Vec<[f64; 2]>;
-/// What draws a picture.
+/// A function that draws a picture.
 type Draw = fn(&mut Random) -> RgbImage;
 
-/// Returns the made-up references: their names say what they show.
+/// Returns the made-up references, whose names say what they show.
 pub fn references() -> Vec<Picture> {
     let kinds: [(&str, Draw); 6] = [
         ("mosaic", |random| mosaic(SIZE, 150, random)),
@@ -34,10 +34,10 @@ pub fn references() -> Vec<Picture> {
     kinds.into_iter().enumerate().map(picture).collect()
 }
 
-/// Returns a scene with one of the references, chosen by the seed, and where that is.
+/// Returns a scene with one of the references, the reference's index, and its pose.
 ///
-/// The reference lies on a mosaic, turned by any angle and scaled by .7 to 1.1. Other shapes cover
-/// about 40 % of it, and there is noise of 2 % in every pixel.
+/// The seed chooses the reference. It lies on a mosaic, turned by any angle and scaled by .7 to
+/// 1.1. Other shapes cover about 40 % of it, and every pixel has noise of 2 %.
 pub fn scene(references: &[Picture], seed: u64) -> (Picture, usize, Similarity) {
     let random = &mut Random::seed_from_u64(seed);
     let of = (unit(random) * references.len() as f64) as usize % references.len().max(1);
@@ -50,10 +50,10 @@ pub fn scene(references: &[Picture], seed: u64) -> (Picture, usize, Similarity) 
     let back = Similarity::about(-degrees, 1.0 / scale, at, from);
 
     let mut image = mosaic(SCENE, 90, random);
-    // The ground is pale, so that one sees what lies on it.
+    // The background is pale, so that the reference stands out.
     image.pixels_mut().flat_map(|pixel| &mut pixel.0).for_each(|channel| *channel = 120 + *channel / 3);
     for (x, y, pixel) in image.enumerate_pixels_mut() {
-        // The mean of four positions in the pixel.
+        // A pixel is the mean of four samples inside it.
         let samples = [[0.25, 0.25], [0.75, 0.25], [0.25, 0.75], [0.75, 0.75]];
         let seen = samples.map(|[dx, dy]| sample(picture, back.at([f64::from(x) + dx, f64::from(y) + dy])));
         let seen: Vec<Colour> = seen.into_iter().flatten().collect();
@@ -64,7 +64,8 @@ pub fn scene(references: &[Picture], seed: u64) -> (Picture, usize, Similarity) 
     cover(&mut image, at, 0.4 * scale * scale * f64::from(width) * f64::from(height), random);
     for pixel in image.pixels_mut() {
         for channel in &mut pixel.0 {
-            // Three uniform numbers come near a normal one, with a deviation of one half.
+            // The sum of three uniform numbers is nearly normal, with a standard deviation of one
+            // half.
             let noise = unit(random) + unit(random) + unit(random) - 1.5;
             *channel = (f64::from(*channel) + 2.0 * 0.02 * 255.0 * noise).clamp(0.0, 255.0) as u8;
         }
@@ -96,7 +97,7 @@ fn cover(image: &mut RgbImage, [x, y]: [f64; 2], area: f64, random: &mut Random)
     let (sin, cos) = (std::f64::consts::TAU * unit(random)).sin_cos();
     let side = area.sqrt();
     for _ in 0..40 {
-        // Somewhere in a square that begins at a tenth of its side from the position.
+        // The shape's middle is in a rectangle that begins a tenth of a side from the position.
         let (along, across) = (side * (0.1 + unit(random)), 1.4 * side * (unit(random) - 0.5));
         let at = [x + along * cos - across * sin, y + along * sin + across * cos];
         let (corners, radius) = (3 + (4.0 * unit(random)) as usize, side * (0.12 + 0.1 * unit(random)));
@@ -113,7 +114,7 @@ fn colour(random: &mut Random) -> Colour {
     [(); 3].map(|()| 20.0 + 230.0 * unit(random))
 }
 
-/// Fills a polygon by the rule of even and odd, with the mean of four positions a pixel.
+/// Fills a polygon by the even-odd rule; each pixel is the mean of four samples.
 fn fill(image: &mut RgbImage, corners: &Corners, [red, green, blue]: Colour) {
     let bound = |axis: usize, length: u32| {
         let all = corners.iter().map(|corner| corner[axis]);
@@ -140,12 +141,12 @@ fn fill(image: &mut RgbImage, corners: &Corners, [red, green, blue]: Colour) {
     }
 }
 
-/// Returns a mosaic: every pixel has the colour of the nearest of some stones.
+/// Returns a mosaic: every pixel has the colour of the nearest stone.
 fn mosaic((width, height): (u32, u32), stones: usize, random: &mut Random) -> RgbImage {
     let stones: Vec<([f64; 2], Colour)> = (0..stones)
         .map(|_| ([f64::from(width) * unit(random), f64::from(height) * unit(random)], colour(random)))
         .collect();
-    // Only some stones can be the nearest ones in a tile.
+    // Each tile lists the few stones that can be nearest to one of its pixels.
     const TILE: u32 = 20;
     let distance = |stone: &[f64; 2], x: f64, y: f64| (stone[0] - x).hypot(stone[1] - y);
     let half = f64::from(TILE) / 2.0;
@@ -169,8 +170,8 @@ fn mosaic((width, height): (u32, u32), stones: usize, random: &mut Random) -> Rg
     })
 }
 
-/// Draws shapes of as many corners, every other one nearer to the middle if there are more than
-/// four.
+/// Draws shapes with `corners` corners. If these are more than four, every other corner is nearer
+/// to the middle.
 fn shapes((width, height): (u32, u32), number: usize, corners: usize, random: &mut Random) -> RgbImage {
     let [red, green, blue] = colour(random);
     let mut image = RgbImage::from_pixel(width, height, Rgb([red as u8, green as u8, blue as u8]));
@@ -189,7 +190,7 @@ fn shapes((width, height): (u32, u32), number: usize, corners: usize, random: &m
     image
 }
 
-/// Draws houses with windows, the nearer ones before the others.
+/// Draws rows of houses with windows; nearer houses cover farther ones.
 fn skyline(random: &mut Random) -> RgbImage {
     let (width, height) = (f64::from(SIZE.0), f64::from(SIZE.1));
     let mut image = RgbImage::from_pixel(SIZE.0, SIZE.1, Rgb([150, 190, 230]));

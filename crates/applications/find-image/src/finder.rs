@@ -12,14 +12,14 @@ use warpnest_applications_kernels::images::{
     REFERENCE_BITS, RESULT_WORDS, Tally, TallyParams, Verify, VerifyParams, Vote, VoteParams,
 };
 
-/// The most features with one key for which it is used: a key of more says little, and would give
-/// more votes than all others.
+/// The maximum features of a key that is used. A key with more says little, and would give more
+/// votes than all other keys.
 pub const MOST_ALIKE: u64 = 32;
 
-/// The number of threads of a block of [`Verify`], which takes a block a hypothesis.
+/// The number of threads in a block of [`Verify`], which verifies one hypothesis per block.
 const VERIFY_THREADS: u64 = 128;
 
-/// Buffers that searches work in; kept from one to the next, they are allocated once.
+/// The working buffers of searches, allocated once if they are kept from one search to the next.
 pub struct Work {
     scratch: Scratch,
     runs: Buffer<u32>,
@@ -30,12 +30,12 @@ pub struct Work {
     best: Buffer<u64>,
     hypotheses: Buffer<u64>,
     results: Buffer<u32>,
-    /// The stages of the last search, each with its end; the first one is its beginning.
+    /// The stages of the last search, each with the event at its end. The first event is the start.
     stages: Vec<(&'static str, Event)>,
 }
 
 impl Work {
-    /// Allocates nothing yet.
+    /// Creates empty buffers.
     pub fn new(device: &Device) -> Result<Self> {
         let (narrow, wide) = (|| Buffer::zeroed(device, 0), || Buffer::zeroed(device, 0));
         Ok(Self {
@@ -52,7 +52,8 @@ impl Work {
         })
     }
 
-    /// Returns the milliseconds of each stage of the last search by the device's clock.
+    /// Returns the duration of each stage of the last search, in milliseconds by the device's
+    /// clock.
     pub fn stages(&self) -> Result<Vec<(&'static str, f64)>> {
         let times = self.stages.windows(2);
         Ok(times
@@ -61,10 +62,10 @@ impl Work {
     }
 }
 
-/// Makes a buffer as long as asked; what it holds then is arbitrary.
+/// Replaces a buffer whose length is not `length`; its contents are then arbitrary.
 fn fit<T: Element>(device: &Device, buffer: &mut Buffer<T>, length: usize) -> Result<()> {
     if buffer.len() != length {
-        // The previous memory goes first.
+        // The previous memory is freed first.
         *buffer = Buffer::zeroed(device, 0)?;
         *buffer = Buffer::zeroed(device, length)?;
     }
@@ -79,7 +80,7 @@ pub struct Finder {
 }
 
 impl Finder {
-    /// Takes references, of which scenes can then be searched.
+    /// Copies references to the device, and builds the multimap of their features.
     pub fn new(device: &Device, references: &[Points]) -> Result<Self> {
         let stream = device.default_stream();
         let mut references = Sets::new(device, references)?;
@@ -95,7 +96,7 @@ impl Finder {
         &self.device
     }
 
-    /// Returns the number of features, and of different keys.
+    /// Returns the number of features and the number of distinct keys.
     pub fn features(&self) -> (usize, usize) {
         (self.map.len(), self.map.key_count())
     }
@@ -108,7 +109,8 @@ impl Finder {
         Self::hypotheses(stream, &work)
     }
 
-    /// Searches scenes, leaving hypotheses in `work`. Waits once, for the number of votes.
+    /// Searches scenes and stores the hypotheses in `work`. Waits once, to read the number of
+    /// votes.
     pub fn search(&self, stream: &Stream, scenes: &mut Sets, work: &mut Work) -> Result<()> {
         work.stages.clear();
         work.stages.push(("start", stream.record()?));
@@ -122,8 +124,8 @@ impl Finder {
         Ok(())
     }
 
-    /// Looks up the keys of scenes, and sorts the votes; returns how many words of votes there are,
-    /// words without a vote included.
+    /// Looks up the keys of scenes, and sorts the votes. Returns the number of words of votes,
+    /// which includes words without a vote.
     fn vote(&self, stream: &Stream, scenes: &Sets, work: &mut Work) -> Result<u64> {
         let (device, queries) = (&self.device, scenes.keys.len());
         let Work { scratch, runs, counts, offsets, vote_keys, votes, stages, .. } = work;
@@ -132,7 +134,7 @@ impl Finder {
         fit(device, offsets, queries + 1)?;
         self.map.runs_many_into(stream, &scenes.keys, runs, counts)?;
         let plan = LimitRunsParams { queries: queries as u64, most: MOST_ALIKE };
-        // SAFETY: there is a count for each query, and an offset more.
+        // SAFETY: `counts` has a count for each query, and `offsets` is longer by one.
         unsafe {
             stream.launch(queries + 1, |uses| LimitRuns {
                 counts: uses.read(counts),
@@ -145,10 +147,10 @@ impl Finder {
         gather(stream, offsets, &Buffer::from_slice(device, &[queries as u32])?, &mut total)?;
         let total = total.download(stream)?[0] as usize;
         stages.push(("lookup", stream.record()?));
-        // Some spare words let the next scenes, with somewhat more votes, use the same memory.
+        // Spare words let later scenes, which may have somewhat more votes, use the same memory.
         let held = vote_keys.len();
         let length = if held < total || held / 2 > total { total + total / 16 } else { held };
-        // Both are asked every time: after an error one of them may have another length.
+        // Both lengths are checked every time, because an error can leave them unequal.
         fit(device, vote_keys, length)?;
         fit(device, votes, length)?;
         vote_keys.fill(stream, 0xff)?;
@@ -158,8 +160,9 @@ impl Finder {
             points: Divisor::new(scenes.points.len() as u32),
             reference_points: Divisor::new(there.points.len() as u32),
         };
-        // SAFETY: each query has a run of as many values as its offsets are apart, and there is a
-        // word for each vote. Values are features of the references; both sets have been hashed.
+        // SAFETY: a query's run has as many values as its two offsets differ by, and there is a
+        // word for each vote. Values are ids of the references' features; both kinds of sets have
+        // been hashed.
         unsafe {
             stream.launch(plan.queries as usize, |uses| Vote {
                 runs: uses.read(runs),
@@ -194,12 +197,13 @@ impl Finder {
         best.fill(stream, 0)?;
         fit(&self.device, hypotheses, scenes * HYPOTHESES)?;
         let plan = TallyParams { votes, references: references as u64 };
-        // SAFETY: there are as many votes, in order, and a word for each scene and reference.
+        // SAFETY: `vote_keys` has `votes` keys in order, and `best` a word for each scene and
+        // reference.
         unsafe {
             stream.launch(votes as usize, |uses| Tally { keys: uses.read(vote_keys), best: uses.write(best), plan })?;
         }
         let plan = ChooseParams { scenes: scenes as u64, references: references as u64 };
-        // SAFETY: the same, and each scene has words for its hypotheses.
+        // SAFETY: `best` is as above, and each scene has words for its hypotheses.
         unsafe {
             stream.launch(plan.scenes as usize, |uses| Choose {
                 best: uses.read(best),
@@ -217,8 +221,8 @@ impl Finder {
         fit(&self.device, results, number * RESULT_WORDS)?;
         results.fill(stream, 0)?;
         let there = &self.references;
-        // SAFETY: hypotheses are sort keys of votes, whose points are in the sets; each has words
-        // for its result.
+        // SAFETY: hypotheses are sort keys of votes, whose points are in the sets. Each hypothesis
+        // has words for its result.
         unsafe {
             stream.launch(number * VERIFY_THREADS as usize, |uses| Verify {
                 hypotheses: uses.read(hypotheses),
@@ -237,7 +241,7 @@ impl Finder {
         Ok(())
     }
 
-    /// Returns the hypotheses that a search has left in `work`, best first for each scene.
+    /// Returns the hypotheses that a search has stored in `work`, best first for each scene.
     pub fn hypotheses(stream: &Stream, work: &Work) -> Result<Vec<Vec<Hypothesis>>> {
         let (keys, results) = (work.hypotheses.download(stream)?, work.results.download(stream)?);
         let read = |(key, words): (&u64, &[u32])| {

@@ -1,4 +1,4 @@
-//! Reference pictures, and finding them in scenes, at several scales of both.
+//! Reference pictures and the search for them in scenes, at several scales of both.
 
 use super::corners::{Grey, corners};
 use super::finder::Finder;
@@ -8,21 +8,21 @@ use super::sets::FindError;
 use warpnest::Device;
 use warpnest_applications_kernels::images::TOLERANCE;
 
-/// The scales at which interest points of references and scenes are searched. A corner looks alike
-/// over about an octave.
+/// The scales at which interest points of references and scenes are searched. A corner looks much
+/// the same over about an octave.
 const SCALES: [f32; 4] = [1.0, 0.7, 0.5, 0.35];
-/// The most interest points of a picture at one scale.
+/// The maximum number of interest points of a picture at one scale.
 const MOST_CORNERS: usize = 1000;
-/// The fewest interest points of a reference.
+/// The minimum number of interest points of a reference.
 pub const LEAST_CORNERS: usize = 24;
 
 /// A reference that a scene has been found to show.
 #[derive(Clone, Debug)]
 pub struct Match {
-    /// The number of the reference.
+    /// The index of the reference.
     pub reference: usize,
     pub pose: Similarity,
-    /// The points of the reference and of the scene that match.
+    /// The matching points of the reference and the scene.
     pub pairs: Vec<[[f32; 2]; 2]>,
     pub hypothesis: Hypothesis,
 }
@@ -47,18 +47,18 @@ pub struct Gallery {
 }
 
 impl Gallery {
-    /// Takes the views of each reference.
+    /// Builds the finder from the views of each reference.
     pub fn new(device: &Device, views: Vec<Vec<Points>>) -> Result<Self, FindError> {
         let views: Vec<Points> = views.into_iter().flatten().collect();
         Ok(Self { finder: Finder::new(device, &views)?, views })
     }
 
-    /// Returns the number of interest points of all references, and of different keys.
+    /// Returns the number of interest points of all references, and the number of distinct keys.
     pub fn size(&self) -> (usize, usize) {
         (self.views.iter().map(|view| view.points.len()).sum(), self.finder.features().1)
     }
 
-    /// Returns the references that a scene shows, the ones with the most matches first.
+    /// Returns the references that a scene shows, in descending order of matches.
     pub fn find(&self, scene: &[Points]) -> Result<Vec<Match>, FindError> {
         let mut best: Vec<(usize, Hypothesis)> = Vec::new();
         for (view, hypotheses) in self.finder.find(scene)?.into_iter().enumerate() {
@@ -86,8 +86,8 @@ pub fn pose_of(hypothesis: &Hypothesis, reference: &Points) -> Similarity {
     Similarity { factor, shift: [to[0] - x, to[1] - y] }
 }
 
-/// Returns the points that match, as the kernels count them, without points that share a point of
-/// the scene.
+/// Returns each point of the reference with the scene's nearest point, if that is within the
+/// tolerance.
 fn pairs(reference: &Points, scene: &Points, hypothesis: &Hypothesis) -> Vec<[[f32; 2]; 2]> {
     let pose = pose_of(hypothesis, reference);
     let tolerance = f64::from(TOLERANCE * scene.frame.width * scene.frame.height) / scene.points.len() as f64;
@@ -119,7 +119,7 @@ mod tests {
             for (expected, corner) in pose.corners(frame).iter().zip(found[0].pose.corners(frame)) {
                 assert!((expected[0] - corner[0]).hypot(expected[1] - corner[1]) < 6.0, "seed {seed}: {corner:?}");
             }
-            // Nothing is found where the reference is not looked for.
+            // Nothing is found if the scene shows none of the references.
             let others = of_references.iter().enumerate().filter(|(i, _)| *i != of).map(|(_, views)| views.clone());
             let others = Gallery::new(&Device::cpu(), others.collect()).unwrap();
             assert!(others.find(&views(&scene.grey)).unwrap().is_empty(), "seed {seed}");

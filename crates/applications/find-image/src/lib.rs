@@ -1,4 +1,4 @@
-//! Which of many reference pictures is in a scene, and where: geometric hashing of interest points.
+//! Geometric hashing of interest points, which finds reference pictures and their poses in a scene.
 #![allow(missing_docs, reason = "this crate is for its example, and is not published; fields say what they are")]
 
 pub mod corners;

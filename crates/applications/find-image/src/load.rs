@@ -7,18 +7,17 @@ use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// The most pixels along a side of a file's picture.
+/// The maximum width and height of a file's picture, in pixels.
 pub const MAX_SIDE: u32 = 1 << 15;
-/// The most pixels of a file's picture. A small file can stand for any number of them, and each
-/// takes up to 31 bytes until the picture is scaled down: 2 GB in all.
+/// The maximum number of pixels of a file's picture. A small file can encode a huge picture, and
+/// each pixel takes up to 31 bytes until the picture is scaled down: 2 GB in all.
 pub const MAX_PIXELS: u64 = 1 << 26;
-/// The most bytes that a decoder may take: 8 for each of [`MAX_PIXELS`], and as many again.
+/// The maximum bytes that a decoder may take: twice 8 bytes for each of [`MAX_PIXELS`].
 const MAX_BYTES: u64 = 1 << 30;
-/// The most pixels along a side that interest points are searched in; larger pictures are scaled
-/// down.
+/// The maximum width and height of a searched picture, in pixels. Larger ones are scaled down.
 pub const WORK_SIDE: u32 = 1024;
 
-/// The reason why there is no picture.
+/// The reason why a picture cannot be loaded.
 #[derive(Debug, Error)]
 pub enum LoadError {
     #[error("{path}: cannot read the file; give the path of a PNG or JPEG file, or no path for made-up pictures")]
@@ -44,7 +43,7 @@ pub enum LoadError {
     TooPlain { path: PathBuf, points: usize, least: usize },
 }
 
-/// A picture, in colour to be drawn and in grey to be searched.
+/// A picture, in colour for drawing and in grey for searching.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Picture {
     pub name: String,
@@ -56,7 +55,7 @@ impl Picture {
     /// Returns the picture with a name, scaled down to [`WORK_SIDE`] pixels a side if it is larger.
     pub fn new(name: String, image: DynamicImage) -> Self {
         let (width, height) = (image.width(), image.height());
-        // On white, as programs show it.
+        // Transparent pixels are blended with white.
         let mut rgba = image.to_rgba32f();
         for pixel in rgba.pixels_mut() {
             let alpha = pixel[3].clamp(0.0, 1.0);
@@ -76,17 +75,17 @@ impl Picture {
     }
 }
 
-/// Reads a picture from a PNG or JPEG file. A picture of more than [`MAX_PIXELS`] is refused by
-/// what its header says.
+/// Reads a picture from a PNG or JPEG file. A picture of more than [`MAX_PIXELS`] is refused as
+/// soon as its header is read.
 pub fn load(path: &Path) -> Result<Picture, LoadError> {
     load_within(path, MAX_PIXELS)
 }
 
-/// Does the same with another limit of pixels.
+/// Reads a picture as [`load`] does, but with another limit of pixels.
 fn load_within(path: &Path, limit: u64) -> Result<Picture, LoadError> {
     let path_buf = || path.to_owned();
     let unread = |source| LoadError::Read { path: path_buf(), source };
-    // The name of a file says nothing about what is in it.
+    // The format is guessed from the contents, because a file's name may be wrong.
     let file = File::open(path).map_err(unread)?;
     let mut reader = ImageReader::new(BufReader::new(file)).with_guessed_format().map_err(unread)?;
     if reader.format().is_none() {
@@ -97,7 +96,7 @@ fn load_within(path: &Path, limit: u64) -> Result<Picture, LoadError> {
     reader.limits(limits);
     let undecoded = |source| match source {
         ImageError::Limits(_) => LoadError::TooMuchBeside { path: path_buf() },
-        // A format that the guess knows and this program does not read.
+        // The guess knows this format, but the program does not read it.
         ImageError::Unsupported(ref unsupported)
             if !matches!(unsupported.kind(), image::error::UnsupportedErrorKind::Color(_)) =>
         {
@@ -106,7 +105,7 @@ fn load_within(path: &Path, limit: u64) -> Result<Picture, LoadError> {
         ImageError::Unsupported(_) => LoadError::Unsupported { path: path_buf(), source },
         source => LoadError::Damaged { path: path_buf(), source },
     };
-    // The decoder has read the header alone by now.
+    // The decoder has only read the header so far.
     let decoder = reader.into_decoder().map_err(undecoded)?;
     let (width, height) = decoder.dimensions();
     if width.max(height) > MAX_SIDE || u64::from(width) * u64::from(height) > limit {
@@ -122,7 +121,7 @@ mod tests {
     use super::*;
     use image::{ImageBuffer, ImageFormat, Luma, Rgb, Rgba};
 
-    /// Writes bytes to a file of their own.
+    /// Writes bytes to a file, and returns its path.
     fn file(name: &str, bytes: &[u8]) -> PathBuf {
         let folder = std::env::temp_dir().join(format!("warpnest-find-image-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
@@ -189,7 +188,7 @@ mod tests {
         }
         let error = message("short.jpg", &jpeg[..30]);
         assert!(matches!(error, LoadError::Damaged { .. }), "{error}");
-        // What is there of a picture may be enough.
+        // Half of a JPEG may be decoded all the same.
         match load(&file("half.jpg", &jpeg[..jpeg.len() / 2])) {
             Ok(picture) => assert_eq!(picture.colour.dimensions(), (64, 64)),
             Err(error) => assert!(matches!(error, LoadError::Damaged { .. }), "{error}"),
@@ -201,7 +200,7 @@ mod tests {
         assert!(matches!(load(&missing).unwrap_err(), LoadError::Read { .. }));
         assert!(matches!(load(&std::env::temp_dir()).unwrap_err(), LoadError::Read { .. }));
     }
-    /// Returns a PNG file of one bit a pixel that ends behind its header.
+    /// Returns a PNG file with one bit per pixel that ends after its header.
     fn header(width: u32, height: u32) -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut encoder = png::Encoder::new(&mut bytes, width, height);
@@ -221,7 +220,7 @@ mod tests {
             assert!(text.starts_with(&path.display().to_string()), "{text}");
             assert!(text.contains(&format!("{width} x {height}")) && text.contains("67108864"), "{text}");
         }
-        // What is at the limit is decoded, and found to be cut short.
+        // A picture at the limit is decoded, and found to be cut short.
         for (width, height) in [(1 << 15, 1), (1, 1 << 15)] {
             let error = load(&file("row.png", &header(width, height))).unwrap_err();
             assert!(matches!(error, LoadError::Damaged { .. }), "{error}");

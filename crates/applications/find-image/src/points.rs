@@ -3,7 +3,7 @@
 use thiserror::Error;
 use warpnest_applications_kernels::images::{Frame, MAX_SET, MAX_SETS};
 
-/// The greatest absolute value of a coordinate: a fit's sums of products stay far below 2^63.
+/// The greatest absolute value of a coordinate, which keeps a fit's sums far below 2^63.
 pub const MAX_COORDINATE: f32 = 32768.0;
 
 /// The interest points of a picture.
@@ -14,7 +14,7 @@ pub struct Points {
     pub frame: Frame,
 }
 
-/// The reason why sets of points cannot be taken.
+/// The reason why sets of points are refused.
 #[derive(Debug, Error, PartialEq)]
 pub enum PointsError {
     #[error("set {set} has {points} points; keep the strongest {MAX_SET}")]
@@ -25,7 +25,7 @@ pub enum PointsError {
     OutOfRange { set: usize },
 }
 
-/// Checks that kernels can take the sets.
+/// Checks that the sets are within the kernels' limits.
 pub fn check(sets: &[Points]) -> Result<(), PointsError> {
     if sets.len() > MAX_SETS {
         return Err(PointsError::TooManySets { sets: sets.len() });
@@ -52,8 +52,7 @@ pub struct Similarity {
 }
 
 impl Similarity {
-    /// Returns the similarity that turns by an angle in degrees, scales, and brings one point to
-    /// another.
+    /// Returns the similarity that turns by an angle in degrees, scales, and maps `from` to `to`.
     pub fn about(degrees: f64, scale: f64, from: [f64; 2], to: [f64; 2]) -> Self {
         let (sin, cos) = degrees.to_radians().sin_cos();
         let turned = Self { factor: [scale * cos, scale * sin], shift: [0.0; 2] };
@@ -61,23 +60,23 @@ impl Similarity {
         Self { shift: [to[0] - x, to[1] - y], ..turned }
     }
 
-    /// Returns where a point is brought.
+    /// Returns the position of a mapped point.
     pub fn at(&self, [x, y]: [f64; 2]) -> [f64; 2] {
         let [a, b] = self.factor;
         [self.shift[0] + a * x - b * y, self.shift[1] + a * y + b * x]
     }
 
-    /// Returns the factor on lengths.
+    /// Returns the factor by which lengths change.
     pub fn scale(&self) -> f64 {
         self.factor[0].hypot(self.factor[1])
     }
 
-    /// Returns the angle in degrees, from the `x` axis towards the `y` axis.
+    /// Returns the angle of rotation in degrees, from the `x` axis towards the `y` axis.
     pub fn degrees(&self) -> f64 {
         self.factor[1].atan2(self.factor[0]).to_degrees()
     }
 
-    /// Returns the corners of a frame, in the order of its outline.
+    /// Returns the transformed corners of a frame, in the order of its outline.
     pub fn corners(&self, frame: Frame) -> [[f64; 2]; 4] {
         let Frame { left, top, width, height } = frame;
         let corners = [[left, top], [left + width, top], [left + width, top + height], [left, top + height]];

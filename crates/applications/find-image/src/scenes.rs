@@ -6,19 +6,19 @@ use rand_xoshiro::Xoshiro256StarStar as Random;
 use rand_xoshiro::rand_core::Rng;
 use warpnest_applications_kernels::images::Frame;
 
-/// The side of the made-up pictures.
+/// The width and height of the made-up pictures.
 pub const SIDE: f32 = 1000.0;
 
-/// How points are lost.
+/// The way in which points are lost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Occlusion {
-    /// All points on one side of a random line: something stands before the picture.
+    /// All points on one side of a random line, as if something covered the picture.
     Side,
-    /// Points here and there: a detector does not find them again.
+    /// Randomly chosen points, as if a detector missed them.
     Scattered,
 }
 
-/// What happens to a picture's points in a scene.
+/// The distortion that turns a picture's points into a scene.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Distortion {
     pub degrees: f64,
@@ -26,14 +26,14 @@ pub struct Distortion {
     pub occlusion: Occlusion,
     /// The share of the picture's points that are lost.
     pub occluded: f64,
-    /// The share of the scene's points that have nothing to do with the picture; they are where the
-    /// picture is.
+    /// The share of the scene's points that do not come from the picture. They lie in its area.
     pub clutter: f64,
-    /// The standard deviation of each coordinate, in mean distances of the picture's points.
+    /// The standard deviation of the noise of a coordinate, in mean distances of the picture's
+    /// points.
     pub noise: f64,
 }
 
-/// Returns a number from 0 up to 1.
+/// Returns a random number from 0 up to 1 (exclusive).
 pub fn unit(random: &mut Random) -> f64 {
     (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64
 }
@@ -49,7 +49,7 @@ pub fn scene(picture: &Points, distortion: &Distortion, random: &mut Random) -> 
     let turned = Similarity::about(distortion.degrees, distortion.scale, middle(picture.frame), [0.0; 2]);
     let corners = turned.corners(picture.frame);
     let far = |axis: usize| corners.iter().map(|corner| corner[axis]).fold(0.0, f64::max);
-    // The frame is the bounding box of the picture, which is around the origin.
+    // The frame is the bounding box of the turned picture, whose middle is at the origin.
     let (right, bottom) = (far(0), far(1));
     let pose = Similarity { shift: [turned.shift[0] + right, turned.shift[1] + bottom], ..turned };
 
@@ -64,12 +64,12 @@ pub fn scene(picture: &Points, distortion: &Distortion, random: &mut Random) -> 
 
     let area = f64::from(picture.frame.width) * f64::from(picture.frame.height);
     let distance = (area / picture.points.len().max(1) as f64).sqrt();
-    // A deviation that is finite and not negative is what `Normal` asks for.
+    // `Normal` accepts a deviation only if it is finite and not negative.
     if let Ok(normal) = Normal::new(0.0, distortion.noise * distance * distortion.scale) {
         kept.iter_mut().flatten().for_each(|x| *x += normal.sample(random));
     }
     let clutter = (number as f64 * distortion.clutter / (1.0 - distortion.clutter)).round() as usize;
-    // Clutter is where the picture is, so that it comes among the picture's points.
+    // Clutter lies in the picture's area, among the picture's points.
     let Frame { left, top, width, height } = picture.frame;
     kept.extend((0..clutter).map(|_| {
         let at = [left as f64 + width as f64 * unit(random), top as f64 + height as f64 * unit(random)];
@@ -80,7 +80,7 @@ pub fn scene(picture: &Points, distortion: &Distortion, random: &mut Random) -> 
     (Points { points, frame: frame_of(2.0 * right as f32, 2.0 * bottom as f32) }, pose)
 }
 
-/// Brings items into random order.
+/// Puts items in random order.
 fn shuffle<T>(items: &mut [T], random: &mut Random) {
     for i in (1..items.len()).rev() {
         items.swap(i, (random.next_u64() % (i as u64 + 1)) as usize);

@@ -5,7 +5,7 @@ use thiserror::Error;
 use warpnest::{Buffer, Device, Stream};
 use warpnest_applications_kernels::images::{FEATURES, FIRST_FAR, Keys, KeysParams, NEIGHBOURS, word_of_point};
 
-/// The reason why nothing can be searched.
+/// The reason why a search fails.
 #[derive(Debug, Error)]
 pub enum FindError {
     #[error(transparent)]
@@ -22,9 +22,9 @@ pub(super) type Result<T> = std::result::Result<T, FindError>;
 pub struct Sets {
     pub(super) count: usize,
     pub(super) points: Buffer<u64>,
-    /// The set of each point.
+    /// The index of the set of each point.
     pub(super) sets: Buffer<u32>,
-    /// The first point of each set, and the number of all.
+    /// The index of the first point of each set, then the number of all points.
     pub(super) starts: Buffer<u32>,
     pub(super) frames: Buffer<u32>,
     pub(super) far: Buffer<u32>,
@@ -69,12 +69,12 @@ impl Sets {
         self.count == 0
     }
 
-    /// Queues computing the keys of all features.
+    /// Queues the kernel that computes the keys of all features.
     pub(super) fn hash(&mut self, stream: &Stream, no_key: u32) -> Result<()> {
         let points = self.points.len() as u64;
         let plan = KeysParams { points, no_key, padding: 0 };
-        // SAFETY: every point has a set, whose start and end are there; for each point there are as
-        // many keys and far neighbours as the kernel writes.
+        // SAFETY: every point has a set, whose start and end are in `starts`. `far` and `keys` have
+        // as many elements for each point as the kernel writes.
         unsafe {
             stream.launch(points as usize, |uses| Keys {
                 points: uses.read(&self.points),

@@ -1,4 +1,4 @@
-//! The groups of a query on the host: columns of keys and of aggregates, to be sorted and shown.
+//! The groups of a query on the host: columns of keys and of aggregates, for sorting and display.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -15,23 +15,24 @@ pub enum Values {
 /// The groups of a query, in the order of their keys.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// The names of the columns: the key columns, then the aggregates as they were asked for.
+    /// The names of the columns: the key columns, then the aggregates as in the query.
     pub names: Vec<String>,
     pub columns: Vec<Values>,
-    /// The number of columns of keys.
+    /// The number of key columns.
     pub keys: usize,
     pub groups: usize,
     pub report: GroupReport,
 }
 
 impl Answer {
-    /// Returns the number of a column; an aggregate comes before a key of the same name.
+    /// Returns the index of a column; an aggregate takes precedence over a key of the same name.
     pub fn column(&self, name: &str) -> Option<usize> {
         let position = |names: &[String]| names.iter().position(|other| other == name);
         position(&self.names[self.keys..]).map(|number| self.keys + number).or_else(|| position(&self.names))
     }
 
-    /// Returns the numbers of the groups by a column. Groups with equal values stay in their order.
+    /// Returns the indices of the groups, sorted by a column. Groups with equal values stay in
+    /// order.
     pub fn sorted(&self, column: usize, ascending: bool) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.groups).collect();
         let values = &self.columns[column];
@@ -42,8 +43,8 @@ impl Answer {
         order
     }
 
-    /// Returns a value for a person: a key as it is, and other numbers with three decimals, or with
-    /// four digits and a power of ten where that would say little.
+    /// Returns a value as text for display. Keys are exact. Other floating-point numbers have three
+    /// decimals, or four digits and a power of ten if very small or large.
     pub fn shown(&self, column: usize, group: usize) -> String {
         match &self.columns[column] {
             Values::Floats(values) if column >= self.keys => match values[group] {
@@ -70,7 +71,7 @@ impl Values {
         !matches!(self, Self::Texts(_))
     }
 
-    /// Returns a value as a number, unless it is text.
+    /// Returns a value as a number, or `None` if it is text.
     pub fn number(&self, group: usize) -> Option<f64> {
         match self {
             Self::Integers(values) => Some(values[group] as f64),
@@ -79,7 +80,7 @@ impl Values {
         }
     }
 
-    /// Returns a value with all of its digits.
+    /// Returns a value as text with all of its digits.
     pub fn exact(&self, group: usize) -> String {
         match self {
             Self::Integers(values) => values[group].to_string(),

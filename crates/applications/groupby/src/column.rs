@@ -1,4 +1,4 @@
-//! Columns as they are read, a cell at a time: their type is known at their end.
+//! Columns that are read a cell at a time; the type of a column is known after its last cell.
 
 use super::dictionary::Dictionary;
 use std::sync::Arc;
@@ -6,14 +6,14 @@ use warpnest_applications_shared::memory::{self, OutOfMemory};
 use warpnest_applications_shared::shown::shortened;
 use warpnest_applications_shared::table::Cause;
 
-/// What a column is for. A column with two uses has the later of them.
+/// The use of a column in a query. Of two uses, the later in this list counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Use {
-    /// Values of single rows: numbers, or text if one cell is no number.
+    /// Values of single rows: numbers, or text if a cell is not a number.
     Value,
-    /// Keys: integers, or text if one cell is not written as integers are, such as `007` or `1.50`.
+    /// Keys: integers, or text if a cell is not written as integers are, such as `007` or `1.50`.
     Key,
-    /// Numbers that are added or compared: a cell that is none is unreadable.
+    /// Numbers that are added or compared. A cell that is not a number is unreadable.
     Number,
 }
 
@@ -21,7 +21,7 @@ pub enum Use {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cell<'c> {
     Missing,
-    /// Bytes that are no UTF-8.
+    /// Bytes that are not UTF-8.
     NotText,
     Integer(i64),
     Number(f64),
@@ -61,7 +61,7 @@ impl Builder {
         Self { usage, values: Column::Integers(Vec::new()) }
     }
 
-    /// Makes space for the cells of so many rows, if the memory is left for them.
+    /// Reserves memory for the cells of `rows` rows, or fails if there is too little.
     pub fn reserve(&mut self, rows: usize) -> Result<(), OutOfMemory> {
         match &mut self.values {
             Column::Integers(values) => memory::reserve(values, rows),
@@ -70,7 +70,7 @@ impl Builder {
         }
     }
 
-    /// Returns a cell as [`Builder::push`] takes it.
+    /// Returns a cell in the form that [`Builder::push`] accepts.
     pub fn understood<'c>(&self, cell: Cell<'c>) -> Result<Cell<'c>, Cause> {
         match cell {
             Cell::Missing => Err(Cause::Missing),
@@ -87,8 +87,8 @@ impl Builder {
         }
     }
 
-    /// Takes a cell that [`Builder::understood`] gave. If its type differs from the type of the
-    /// cells before it, these are converted.
+    /// Adds a cell that [`Builder::understood`] returned. If its type differs from the type of
+    /// earlier cells, these are converted.
     pub fn push(&mut self, cell: Cell<'_>) {
         match (&mut self.values, cell) {
             (Column::Integers(values), Cell::Integer(value)) => values.push(value),
@@ -115,7 +115,8 @@ impl Builder {
         }
     }
 
-    /// Returns the column. Values of single rows become numbers if all are written as such.
+    /// Returns the column. Values of single rows become numbers if all cells are written as
+    /// numbers.
     pub fn finish(self) -> Column {
         if let (Use::Value, Column::Texts(Texts { ids, dictionary })) = (self.usage, &self.values) {
             let numbers: Option<Vec<f64>> = dictionary.entries().iter().map(|text| finite(text)).collect();
@@ -127,13 +128,13 @@ impl Builder {
     }
 }
 
-/// Returns the finite number that a text is.
+/// Returns the finite number that a text represents.
 fn finite(text: &str) -> Option<f64> {
     text.trim().parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// Returns the integer that a text is, if the integer is written in no other way: then nothing is
-/// lost if it turns out that the column is text.
+/// Returns the integer that a text represents, if the text is its usual form. Then the text can be
+/// restored if the column turns out to be text.
 fn plain_integer(text: &str) -> Option<i64> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let is_plain = match digits.as_bytes() {

@@ -1,11 +1,11 @@
-//! Texts and numbers by ids, in the order of their first appearance.
+//! Ids of texts and numbers, in the order of first appearance.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// The id of each different entry. The entries are at most as many as there are ids, since a table
-/// has no more rows than that.
+/// The id of each distinct entry. Ids of 32 bits suffice, because a table has no more rows than
+/// that.
 #[derive(Clone, Debug)]
 pub struct Dictionary<T> {
     ids: HashMap<T, u32>,
@@ -19,7 +19,7 @@ impl<T> Default for Dictionary<T> {
 }
 
 impl<T: Clone + Eq + Hash> Dictionary<T> {
-    /// Returns the id of an entry, which is a new one if it was not there.
+    /// Returns the id of an entry, and adds the entry if it is new.
     pub fn id<Q>(&mut self, entry: &Q) -> u32
     where
         T: Borrow<Q> + for<'q> From<&'q Q>,

@@ -1,4 +1,4 @@
-//! Tables from CSV.
+//! Tables from CSV files.
 
 use super::column::Cell;
 use super::query::Need;
@@ -10,12 +10,12 @@ use std::path::Path;
 use warpnest_applications_shared::csv::Records;
 use warpnest_applications_shared::table::Place;
 
-/// The number of rows after which progress is told.
+/// The number of rows between two reports of progress.
 const STEP: u64 = 1 << 14;
-/// The number of rows that memory is taken for at once.
+/// The number of rows for which memory is reserved at once.
 const RESERVED: u64 = 1 << 10;
 
-/// Reads the columns that are needed of a file of `bytes` bytes.
+/// Reads the required columns of a file of `bytes` bytes.
 pub fn read(
     path: &Path,
     file: File,

@@ -1,4 +1,4 @@
-//! Tables from the flat columns of Parquet.
+//! Tables from the flat columns of Parquet files.
 
 use super::column::{Cell, Use};
 use super::query::Need;
@@ -16,15 +16,15 @@ use std::path::Path;
 use warpnest_applications_shared::parquet::{caught, check};
 use warpnest_applications_shared::table::{self, FileError, Place};
 
-/// The rows of a column that are decoded at once.
+/// The number of a column's rows decoded at once.
 const BATCH: usize = 1 << 13;
 
-/// Reads the columns that are needed.
+/// Reads the required columns. Panics become errors.
 pub fn read(path: &Path, file: File, needs: &[Need], options: Options, progress: &mut dyn FnMut(f64)) -> Result<Table> {
     caught(path, || read_whole(path, file, needs, options, progress))
 }
 
-/// Reads a file that is not damaged, or whose damage is noticed.
+/// Reads the required columns. Unnoticed damage may cause a panic.
 fn read_whole(
     path: &Path,
     file: File,
@@ -78,7 +78,7 @@ fn read_whole(
     Ok(rows.finish())
 }
 
-/// What the values of a column mean.
+/// The meaning of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Meaning {
     Signed,
@@ -87,11 +87,11 @@ enum Meaning {
     Decimal(f64),
     Float,
     Text,
-    /// Truth values: text as keys, and 0 and 1 as numbers.
+    /// Booleans: text as keys, and 0 and 1 as numbers.
     Truth(Use),
 }
 
-/// Returns what the values of a column mean, unless they cannot be read.
+/// Returns the meaning of a column's values, or an error if they cannot be read.
 fn meaning(path: &Path, column: &ColumnDescriptor, need: &Need) -> Result<Meaning> {
     let unsupported = |is: String, instead| {
         Err(FileError::Unsupported { path: path.to_owned(), column: need.name.clone(), is, instead }.into())
@@ -114,7 +114,7 @@ fn meaning(path: &Path, column: &ColumnDescriptor, need: &Need) -> Result<Meanin
     })
 }
 
-/// Opens the part of a column that is in a group of rows.
+/// Opens a column's part in a row group.
 fn open(path: &Path, group: &dyn RowGroupReader, number: usize, meaning: Meaning) -> Result<PartOfColumn> {
     let reader = group.get_column_reader(number);
     let reader = reader.map_err(|source| FileError::Parquet { path: path.to_owned(), source })?;
@@ -122,20 +122,21 @@ fn open(path: &Path, group: &dyn RowGroupReader, number: usize, meaning: Meaning
     Ok(PartOfColumn { reader, meaning, defined, levels: Vec::new(), values: Values::default(), row: 0, value: 0 })
 }
 
-/// The part of a column that is in a group of rows, with the batch of it that is decoded.
+/// A column's part in a row group, with its batch that is decoded.
 struct PartOfColumn {
     reader: ColumnReader,
     meaning: Meaning,
-    /// The level of a value that is not missing.
+    /// The definition level of a value that is not missing.
     defined: i16,
     levels: Vec<i16>,
     values: Values,
-    /// The next row of the batch, and its next value.
+    /// The index of the next row of the batch.
     row: usize,
+    /// The index of the batch's next value that is not missing.
     value: usize,
 }
 
-/// The values of a batch that are not missing: in one of these.
+/// The values of a batch that are not missing, in the field for the column's type.
 #[derive(Default)]
 struct Values {
     truths: Vec<bool>,
@@ -147,7 +148,7 @@ struct Values {
 }
 
 impl PartOfColumn {
-    /// Decodes the next batch; returns the number of its rows.
+    /// Decodes the next batch, and returns its row count.
     fn decode(&mut self, rows: usize) -> std::result::Result<usize, ParquetError> {
         (self.row, self.value) = (0, 0);
         let (levels, values) = (&mut self.levels, &mut self.values);
@@ -158,7 +159,7 @@ impl PartOfColumn {
             ColumnReader::FloatColumnReader(reader) => decode(reader, rows, levels, &mut values.floats),
             ColumnReader::DoubleColumnReader(reader) => decode(reader, rows, levels, &mut values.doubles),
             ColumnReader::ByteArrayColumnReader(reader) => decode(reader, rows, levels, &mut values.texts),
-            // `meaning` refuses these.
+            // `meaning` refuses columns of these types.
             ColumnReader::Int96ColumnReader(_) | ColumnReader::FixedLenByteArrayColumnReader(_) => Ok(0),
         }
     }
@@ -195,7 +196,7 @@ impl Meaning {
     fn integer(self, value: i64) -> Cell<'static> {
         match self {
             Self::Decimal(unit) => Cell::Number(value as f64 / unit),
-            // Integers of 64 bits that no `i64` has.
+            // Unsigned integers of 64 bits that exceed `i64`.
             Self::Unsigned if value < 0 => Cell::Number(value.cast_unsigned() as f64),
             _ => Cell::Integer(value),
         }
@@ -210,7 +211,7 @@ impl Meaning {
     }
 }
 
-/// Decodes the next values of a column, and the levels of its rows; returns the number of rows.
+/// Decodes the next values of a column and the levels of its rows, and returns the row count.
 fn decode<T: DataType>(
     reader: &mut ColumnReaderImpl<T>,
     rows: usize,

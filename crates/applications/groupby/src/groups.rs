@@ -11,7 +11,7 @@ use thiserror::Error;
 use warpnest::relational::{Aggregate, GroupBy, GroupReport, GroupsOnHost, Order};
 use warpnest::{Device, Key};
 
-/// The reason why there are no groups.
+/// The reason why the groups cannot be computed.
 #[derive(Debug, Error)]
 pub enum GroupError {
     #[error(transparent)]
@@ -24,8 +24,8 @@ type Result<T> = std::result::Result<T, GroupError>;
 
 /// Groups the rows of a table, which was read for the query.
 ///
-/// A column of integers is a key as it is. Other columns, and two of them, are numbered in the
-/// order of first appearance. The groups are in the order of these keys.
+/// The keys are the values of a single column of integers. Otherwise they are ids in the order of
+/// first appearance. The groups are in the order of these keys.
 pub fn group(device: &Device, table: &Table, query: &Query) -> Result<Answer> {
     let column = |number: usize| table.columns.get(number).ok_or(GroupError::OtherQuery);
     let mut columns = Vec::new();
@@ -61,20 +61,20 @@ pub fn group(device: &Device, table: &Table, query: &Query) -> Result<Answer> {
     Ok(Answer { names, columns, keys: keys.len(), groups, report })
 }
 
-/// A column by ids.
+/// A column as ids of its distinct values.
 struct Numbered<'t> {
     ids: Cow<'t, [u32]>,
     entries: Entries<'t>,
 }
 
-/// What the ids of a column stand for.
+/// The distinct values of a column, in the order of their ids.
 enum Entries<'t> {
     Integers(Vec<i64>),
     Floats(Vec<f64>),
     Texts(&'t [Arc<str>]),
 }
 
-/// Returns a column by ids, in the order of first appearance.
+/// Returns a column as ids, in the order of first appearance.
 fn numbered(column: &Column) -> Numbered<'_> {
     match column {
         Column::Texts(texts) => {
@@ -88,7 +88,7 @@ fn numbered(column: &Column) -> Numbered<'_> {
         }
         Column::Floats(values) => {
             let mut dictionary = Dictionary::<Word>::default();
-            // Zero is added since −0 and 0 are the same key.
+            // Zero is added because −0 and 0 are the same key.
             let ids = values.iter().map(|value| dictionary.id(&(value + 0.0).to_bits())).collect();
             let entries = dictionary.entries().iter().map(|word| f64::from_bits(word.0)).collect();
             Numbered { ids: Cow::Owned(ids), entries: Entries::Floats(entries) }
@@ -96,7 +96,7 @@ fn numbered(column: &Column) -> Numbered<'_> {
     }
 }
 
-/// The bits of a number, as a dictionary takes them.
+/// The bits of a number, as an entry of a dictionary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Word(u64);
 
@@ -113,7 +113,7 @@ impl std::borrow::Borrow<u64> for Word {
 }
 
 impl Entries<'_> {
-    /// Returns what ids stand for.
+    /// Returns the values with the given ids.
     fn of<'i>(&self, ids: impl Iterator<Item = &'i u32>) -> Values {
         match self {
             Self::Integers(entries) => Values::Integers(ids.map(|id| entries[*id as usize]).collect()),
@@ -123,7 +123,7 @@ impl Entries<'_> {
     }
 }
 
-/// Returns a column for an aggregate of it: integers as floating-point numbers, if a sum may not
+/// Returns a column for an aggregate. Integers become floating-point numbers if their sum may not
 /// fit into 64 bits.
 fn widened(kind: Kind, column: &Column) -> Cow<'_, Column> {
     let (Kind::Sum | Kind::Mean, Column::Integers(values)) = (kind, column) else { return Cow::Borrowed(column) };
@@ -134,13 +134,13 @@ fn widened(kind: Kind, column: &Column) -> Cow<'_, Column> {
     Cow::Owned(Column::Floats(values.iter().map(|value| *value as f64).collect()))
 }
 
-/// The aggregates that are wanted, each with its column.
+/// The aggregates of a query, each with its column.
 struct Wanted<'t> {
     device: &'t Device,
     columns: Vec<(Kind, Option<Cow<'t, Column>>)>,
 }
 
-/// An aggregate of a query, by the type of its column.
+/// An aggregate that was requested, by the type of its column.
 enum Asked<'t> {
     Count(Aggregate<u32>),
     Integers(Aggregate<i64>),
@@ -149,7 +149,7 @@ enum Asked<'t> {
 }
 
 impl Wanted<'_> {
-    /// Returns the keys of the groups, their aggregates, and how they were computed.
+    /// Returns the keys of the groups, their aggregates, and a report of the group-by.
     fn run<'w, K: Key>(&'w self, mut query: GroupBy<'w, K>) -> Result<(Vec<K>, Vec<Values>, GroupReport)> {
         let columns = self.columns.iter().map(|(kind, column)| ask(&mut query, *kind, column.as_deref()));
         let asked = columns.collect::<Result<Vec<_>>>()?;
@@ -171,7 +171,7 @@ impl Asked<'_> {
     }
 }
 
-/// Asks for an aggregate of a column.
+/// Requests an aggregate of a column.
 fn ask<'t, K: Key>(query: &mut GroupBy<'t, K>, kind: Kind, column: Option<&'t Column>) -> Result<Asked<'t>> {
     Ok(match (kind, column) {
         (Kind::Count, None) => Asked::Count(query.count()),
@@ -189,7 +189,8 @@ fn ask<'t, K: Key>(query: &mut GroupBy<'t, K>, kind: Kind, column: Option<&'t Co
         (Kind::Last, Some(Column::Integers(values))) => Asked::Integers(query.last(values)),
         (Kind::Last, Some(Column::Floats(values))) => Asked::Floats(query.last(values)),
         (Kind::Last, Some(Column::Texts(texts))) => Asked::Texts(query.last(&texts.ids), texts.dictionary.entries()),
-        // Columns that are added or compared were read as numbers, and only a count has no column.
+        // The table is another query's: summed or compared columns are numbers, and only a count
+        // has no column.
         _ => return Err(GroupError::OtherQuery),
     })
 }
@@ -199,7 +200,7 @@ mod tests {
     use super::super::column::{Builder, Cell};
     use super::*;
 
-    /// Returns the answer for rows of cells, a cell for each need of the query.
+    /// Returns the answer for rows of cells, with a cell for each column that the query needs.
     fn answer(keys: &[&str], aggregations: &[&str], rows: &[&[Cell<'_>]]) -> Answer {
         let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
         let aggregations: Vec<_> = aggregations.iter().map(|text| text.parse().unwrap()).collect();

@@ -1,11 +1,11 @@
-//! What is asked of a file: columns of keys, and aggregates of others.
+//! A query: the key columns, and the aggregates of other columns.
 
 use super::column::Use;
 use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 
-/// What is computed of the rows of a group.
+/// The kind of an aggregate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Count,
@@ -40,15 +40,15 @@ impl Kind {
     }
 }
 
-/// An aggregate, and the column that it is of; written `count`, or `mean:fare`.
+/// An aggregate and its column, written `count` or `mean:fare`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Aggregation {
     pub kind: Kind,
-    /// Nothing for a count.
+    /// The name of the column, or `None` for a count.
     pub column: Option<String>,
 }
 
-/// The reason why a text is no aggregate, or why aggregates are no query.
+/// The reason why a text is not an aggregate, or why aggregates do not make a query.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum QueryError {
     #[error("{0:?} is no aggregate; give count, or one of sum, min, max, mean, first, last with a column: mean:fare")]
@@ -69,7 +69,7 @@ impl FromStr for Aggregation {
     type Err = QueryError;
 
     fn from_str(text: &str) -> Result<Self, QueryError> {
-        // The name of a column may have colons, the name of a kind has none.
+        // A column's name may contain colons, but a kind's name has none.
         let (name, column) = text.split_once(':').map_or((text, ""), |(name, column)| (name, column.trim()));
         let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name);
         match (kind.ok_or_else(|| QueryError::Kind(text.to_owned()))?, column) {
@@ -88,14 +88,14 @@ impl fmt::Display for Aggregation {
     }
 }
 
-/// A column that is needed.
+/// A column that a query needs, and its use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Need {
     pub name: String,
     pub usage: Use,
 }
 
-/// A query, with each column that it needs once.
+/// A query, with a list of the distinct columns that it needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Query {
     needs: Vec<Need>,
@@ -126,7 +126,7 @@ impl Query {
         Ok(query)
     }
 
-    /// Returns the number of a column among those needed, which is a new one if it was not.
+    /// Returns the index of a column among those needed, and adds the column if it is new.
     fn need(&mut self, name: &str, usage: Use) -> usize {
         if let Some(number) = self.needs.iter().position(|need| need.name == name) {
             let need = &mut self.needs[number];
@@ -142,12 +142,12 @@ impl Query {
         &self.needs
     }
 
-    /// Returns the numbers of the columns of keys among those that are read.
+    /// Returns the indices of the key columns among [`Query::needs`].
     pub fn keys(&self) -> &[usize] {
         &self.keys
     }
 
-    /// Returns the aggregates, each with the number of its column among those that are read.
+    /// Returns the aggregates, each with the index of its column among [`Query::needs`].
     pub fn aggregations(&self) -> &[(Aggregation, Option<usize>)] {
         &self.aggregations
     }

@@ -7,7 +7,7 @@ use super::{from_csv, from_parquet};
 use std::path::Path;
 use warpnest_applications_shared::table::{FileError, Format, open};
 
-/// Reads the columns that are needed. `progress` is told the share that is done, from 0 to 1.
+/// Reads the required columns. `progress` is called with the share that is done, from 0 to 1.
 pub fn read(path: &Path, needs: &[Need], options: Options, progress: &mut dyn FnMut(f64)) -> Result<Table> {
     let (format, file) = open(path)?;
     let table = match format.with_delimiter(options.delimiter) {

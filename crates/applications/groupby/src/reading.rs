@@ -1,4 +1,4 @@
-//! What reading needs whatever the format: options, and errors.
+//! The options and errors of reading, which do not depend on the format.
 
 use super::table::Stop;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use thiserror::Error;
 use warpnest::primitives::MAX_ITEMS;
 use warpnest_applications_shared::table::{FileError, Unreadable};
 
-/// The reason why there is no table.
+/// The reason why a table cannot be read.
 #[derive(Debug, Error)]
 pub enum ReadError {
     #[error(transparent)]
@@ -21,17 +21,17 @@ pub enum ReadError {
 
 pub(super) type Result<T, E = ReadError> = std::result::Result<T, E>;
 
-/// How a file is read.
+/// The options for reading a file.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
     /// Whether a row that cannot be read is an error. Otherwise it is skipped.
     pub strict: bool,
-    /// What is between the fields of CSV: a tab in files named `.tsv` and a comma in others, unless
-    /// it is given.
+    /// The delimiter of CSV fields. The default is a tab in files named `.tsv`, and a comma in
+    /// others.
     pub delimiter: Option<u8>,
 }
 
-/// Returns the error of a row that ended the reading.
+/// Returns the error for the reason that ended the reading.
 pub(super) fn stopped(path: &Path, stop: Stop) -> ReadError {
     let path = path.to_owned();
     match stop {

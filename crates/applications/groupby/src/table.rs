@@ -1,4 +1,4 @@
-//! The rows of a file that can be read, and what is known of the others.
+//! The rows of a file that can be read, and a count of skipped rows.
 
 use super::column::{Builder, Cell, Column};
 use super::query::Need;
@@ -6,7 +6,7 @@ use warpnest::primitives::MAX_ITEMS;
 use warpnest_applications_shared::memory::OutOfMemory;
 use warpnest_applications_shared::table::{Place, Unreadable, What};
 
-/// The columns that a query needs, and how many rows they were made of.
+/// The columns that a query needs, and the number of rows read and skipped.
 #[derive(Debug)]
 pub struct Table {
     /// The columns, in the order of [`Query::needs`](super::query::Query::needs).
@@ -17,14 +17,14 @@ pub struct Table {
     pub first_skipped: Option<Unreadable>,
 }
 
-/// The reason why a row ends the reading.
+/// The reason why reading stops at a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// A row that cannot be read, and was not to be skipped.
+    /// The row cannot be read, and must not be skipped.
     Strict(Unreadable),
-    /// More rows than a group-by takes.
+    /// The file has more rows than a group-by accepts.
     TooManyRows,
-    /// More rows than there is memory for; this is the first row too many.
+    /// There is no memory for this row and the rows after it.
     NoMemory(Place, OutOfMemory),
 }
 
@@ -52,13 +52,13 @@ impl Rows {
         }
     }
 
-    /// Makes space for so many rows, the first of which is at `place`.
+    /// Reserves memory for `rows` more rows, the first of which is at `place`.
     pub fn reserve(&mut self, place: Place, rows: usize) -> Result<(), Stop> {
         let reserve = |builder: &mut Builder| builder.reserve(rows);
         self.builders.iter_mut().try_for_each(reserve).map_err(|no_memory| Stop::NoMemory(place, no_memory))
     }
 
-    /// Takes a row, a cell for each column. It is skipped as a whole if one of them is unreadable.
+    /// Adds a row with a cell for each column. If a cell is unreadable, the whole row is skipped.
     pub fn push(&mut self, place: Place, cells: &mut [Cell<'_>]) -> Result<(), Stop> {
         for (number, cell) in cells.iter_mut().enumerate() {
             match self.builders[number].understood(*cell) {
@@ -74,7 +74,7 @@ impl Rows {
         Ok(())
     }
 
-    /// Counts a row as skipped.
+    /// Counts a row as skipped, or fails if strict.
     pub fn skip(&mut self, place: Place, what: What) -> Result<(), Stop> {
         let unreadable = Unreadable { place, what };
         if self.strict {
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!((table.rows, table.skipped), (2, 3));
         let said = table.first_skipped.unwrap().to_string();
         assert_eq!(said, "line 3: the column \"fare\" is \"?\", which is no finite number");
-        // What was only in skipped rows is not in the dictionary.
+        // Texts that occur only in skipped rows are not in the dictionary.
         let Column::Texts(texts) = &table.columns[0] else { panic!("{:?}", table.columns[0]) };
         assert_eq!(texts.ids, [0, 1]);
         assert_eq!(texts.dictionary.entries().len(), 2);

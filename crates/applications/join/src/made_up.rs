@@ -1,4 +1,4 @@
-//! Orders and customers that are made up.
+//! Made-up orders and customers.
 
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow_schema::ArrowError;
@@ -9,11 +9,11 @@ use std::sync::Arc;
 const NAMES: [&str; 8] = ["Ada", "Barbara", "Edsger", "Frances", "Grace", "John", "Katherine", "Niklaus"];
 const CITIES: [&str; 6] = ["Bonn", "Jena", "Kiel", "Mainz", "Trier", "Ulm"];
 
-/// Returns so many orders and customers, the same for the same seed. Some orders have no customer,
-/// or one that is not there, and some customers have no orders.
+/// Returns made-up orders and customers, which depend only on the arguments. Some orders have no
+/// customer or one that does not exist, and some customers have no orders.
 ///
 /// # Errors
-/// Arrow's, which none of these columns brings about.
+/// Arrow's errors, which these columns never cause.
 pub fn orders_and_customers(orders: usize, customers: usize, seed: u64) -> Result<[RecordBatch; 2], ArrowError> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut below = |limit: usize| (random.next_u64() % limit.max(1) as u64) as usize;

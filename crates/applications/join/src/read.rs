@@ -16,33 +16,33 @@ use warpnest_applications_shared::memory;
 use warpnest_applications_shared::parquet::{caught, check};
 use warpnest_applications_shared::table::{FileError, Format, Place, column, listed, open};
 
-/// The rows that are decoded at once, and the fields of CSV, for each of which memory is taken
-/// whatever the size of the file.
+/// The number of rows decoded at once.
 const BATCH: usize = 1 << 16;
+/// The maximum CSV fields of a batch, because each takes memory.
 const MAX_FIELDS: usize = 1 << 20;
 
-/// How key columns are read.
+/// The type as which key columns are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum KeysAs {
-    /// As what the file has, or what the fields of CSV look like.
+    /// The type in the file, or the type that the fields of CSV look like.
     #[default]
     TheyAre,
-    /// As text, exactly as it is written in CSV.
+    /// Text, exactly as it is written in CSV.
     Text,
 }
 
-/// How a file is read.
+/// The options for reading a file.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
-    /// What key columns are read as.
+    /// The type as which key columns are read.
     pub keys_as: KeysAs,
-    /// What is between the fields of CSV: a tab in files named `.tsv` and a comma in others, unless
-    /// it is given.
+    /// The delimiter of CSV fields. The default is a tab in files named `.tsv`, and a comma in
+    /// others.
     pub delimiter: Option<u8>,
 }
 
-/// Reads a file: CSV, whose first line names the columns, or Parquet, by the end of its name. Each
-/// of the `keys` must be the name of one column. Types of CSV are inferred from all rows, and empty
+/// Reads a CSV or Parquet file, by the end of its name. Each of the `keys` must be the name of one
+/// column. In CSV, the first line names the columns, types are inferred from all rows, and empty
 /// fields are null.
 ///
 /// # Errors
@@ -55,8 +55,8 @@ pub fn read(path: &Path, keys: &[String], options: Options) -> Result<RecordBatc
     }
 }
 
-/// Reads CSV. Three times, since it comes from a file: what is wrong with it, which Arrow says in
-/// words of its own or not at all; the types; the values.
+/// Reads a CSV file in three passes: first it looks for errors, for which Arrow has poor messages
+/// or none, then it infers the types, and then it reads the values.
 fn read_csv(path: &Path, mut file: File, delimiter: u8, keys: &[String], keys_as: KeysAs) -> Result<RecordBatch> {
     let in_path = |source| FileError::Read { path: path.to_owned(), source };
     let mut records = Records::open(path, file.try_clone().map_err(in_path)?, delimiter)?;
@@ -72,7 +72,7 @@ fn read_csv(path: &Path, mut file: File, delimiter: u8, keys: &[String], keys_as
     let (schema, _) = format.infer_schema(text(&file)?, None).map_err(csv)?;
     let field = |(index, (field, name)): (usize, (&Arc<Field>, &String))| match field.data_type() {
         _ if keys_as == KeysAs::Text && keys.contains(&index) => Field::new(name, DataType::Utf8, true),
-        // A column whose fields are all empty, which is of any type.
+        // All fields of the column are empty, so it may be of any type.
         DataType::Null => Field::new(name, DataType::Utf8, true),
         of_type => Field::new(name, of_type.clone(), true),
     };
@@ -110,7 +110,7 @@ fn read_parquet(path: &Path, file: File, keys: &[String], keys_as: KeysAs) -> Re
     if keys_as == KeysAs::Text { with_texts(path, &batch, keys) } else { Ok(batch) }
 }
 
-/// Returns the error that Arrow passes on as a text.
+/// Returns the Parquet error that Arrow passes on as a text.
 fn of_parquet(error: ArrowError) -> ParquetError {
     match error {
         ArrowError::ParquetError(text) => {
@@ -120,7 +120,7 @@ fn of_parquet(error: ArrowError) -> ParquetError {
     }
 }
 
-/// The batches of a file, as long as there is memory for them and for the one that is made of them.
+/// The batches of a file, which must fit in memory with one batch made of all of them.
 struct Batches<'p> {
     path: &'p Path,
     schema: SchemaRef,
@@ -137,7 +137,7 @@ impl<'p> Batches<'p> {
     fn push(&mut self, batch: RecordBatch) -> Result<()> {
         let bytes = batch.get_array_memory_size() as u64;
         self.bytes += bytes;
-        // The next batch, and all of them once more.
+        // This includes the next batch and a copy of all batches.
         memory::check(self.bytes + 2 * bytes).map_err(|no_memory| {
             let place = Place::Row(self.rows as u64 + 1);
             FileError::NoMemory { path: self.path.to_owned(), place, no_memory }
@@ -153,7 +153,7 @@ impl<'p> Batches<'p> {
     }
 }
 
-/// Makes the key columns text.
+/// Converts the key columns to text.
 fn with_texts(path: &Path, batch: &RecordBatch, keys: &[String]) -> Result<RecordBatch> {
     let schema = batch.schema();
     let (mut fields, mut columns) = (Vec::new(), Vec::new());

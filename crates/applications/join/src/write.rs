@@ -12,7 +12,7 @@ use std::io::BufWriter;
 use std::path::Path;
 use warpnest_applications_shared::table::Format;
 
-/// Fails unless a file's name says in which format rows are written there.
+/// Fails unless a file's name implies the format in which rows are written.
 ///
 /// # Errors
 /// [`FileError::Extension`](warpnest_applications_shared::table::FileError::Extension).
@@ -21,15 +21,15 @@ pub fn check(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Writes a batch to a file: as CSV or as Parquet, by the end of its name. Nulls of CSV are empty
-/// fields.
+/// Writes a batch to a file as CSV or Parquet, by the end of its name. Nulls are empty fields in
+/// CSV.
 ///
 /// # Errors
 /// [`JoinFileError`], which names the file.
 pub fn write(path: &Path, batch: &RecordBatch) -> Result<()> {
     let format = Format::of(path)?;
     let io = |source| JoinFileError::Write { path: path.to_owned(), source };
-    // Beside the old file, which may be one of those that are joined: it stays if this one fails.
+    // The file is new, so that an old one, which may be an input, stays intact if writing fails.
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut beside = tempfile::Builder::new();
     #[cfg(unix)]

@@ -1,5 +1,5 @@
-//! The kernels of the applications, in a crate of their own, as any other user's kernels are:
-//! `no_std`, with their own PTX, which the applications load.
+//! The kernels of the applications, in a `no_std` crate with its own PTX, as any user's kernels
+//! are. The applications load this PTX.
 //!
 //! * [`shapes`]: two shapes that move through each other.
 //! * [`images`]: pictures that are found in scenes by their geometry.

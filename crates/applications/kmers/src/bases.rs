@@ -1,13 +1,13 @@
-//! Bases of two bits: packed on the host, as the kernel takes them, and as the texts of keys.
+//! Bases of two bits each: packed on the host, as the kernel reads them, and as texts of keys.
 
 use warpnest_applications_kernels::kmers::BASES_IN_WORD;
 
-/// What a byte of a sequence is, if it is no base: the end of a line, which says nothing.
+/// The code of a byte that ends a line, and is skipped.
 pub const LINE_END: u8 = 4;
-/// The same of any other byte, over which no k-mer goes.
+/// The code of any other byte, which no k-mer contains.
 pub const OTHER: u8 = 5;
 
-/// The code of each byte: the code of a base, or one of the two above.
+/// The code of each byte: the code of a base, [`LINE_END`] or [`OTHER`].
 pub const CODES: [u8; 256] = {
     let mut codes = [OTHER; 256];
     let mut code = 0;
@@ -24,13 +24,13 @@ pub const CODES: [u8; 256] = {
 /// The letters of the codes.
 const LETTERS: [u8; 4] = *b"ACGT";
 
-/// Packed bases, and where k-mers begin among them, as the kernel takes them: a quarter of a byte a
-/// base, and as much for both arrays besides.
+/// Packed bases, and where k-mers begin among them, as the kernel reads them. Bases take a quarter
+/// of a byte each, and the other arrays together as much again.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Batch {
-    /// Words of bases, and one more.
+    /// The words of bases, and one word more.
     pub bases: Vec<u64>,
-    /// Bit `i` of word `w` says whether a k-mer begins at base `32 · w + i`.
+    /// Bit `i` of word `w` is set if a k-mer begins at base `32 · w + i`.
     pub starts: Vec<u32>,
     /// The number of k-mers that begin before each word.
     pub before: Vec<u32>,
@@ -40,19 +40,20 @@ pub struct Batch {
     pub kmers: usize,
 }
 
-/// A batch in the making: runs of bases, each with one k-mer at least, side by side.
+/// A batch that is being filled: runs of bases side by side, each with at least one k-mer.
 #[derive(Clone, Debug, Default)]
 pub struct Runs {
     bases: Vec<u64>,
     starts: Vec<u32>,
     /// The number of bases.
     pub length: usize,
-    /// The bases that do not fill a word yet, in its low bits.
+    /// The bases that do not fill a word yet, in the low bits.
     word: u64,
 }
 
 impl Runs {
-    /// Adds the run of bases from `start` to `end` of packed ones, behind which is another word.
+    /// Adds the run of packed bases from `start` to `end`. Another word must follow the run's
+    /// words.
     pub fn add(&mut self, packed: &[u64], start: usize, end: usize, k: usize) {
         let first = self.length;
         let mut at = start;
@@ -60,7 +61,7 @@ impl Runs {
             let space = BASES_IN_WORD - self.length % BASES_IN_WORD;
             let taken = (end - at).min(space);
             let (word, place) = (at / BASES_IN_WORD, at % BASES_IN_WORD);
-            // In two steps, as no shift is by all bits of a word.
+            // Two shifts are used, because none may be by all bits of a word.
             let window = packed[word] << (2 * place) | packed[word + 1] >> 1 >> (63 - 2 * place);
             self.word = self.word << 1 << (2 * taken - 1) | window >> (64 - 2 * taken);
             self.length += taken;
@@ -72,7 +73,7 @@ impl Runs {
         set_bits(&mut self.starts, first, self.length - k + 1);
     }
 
-    /// Returns the batch, and leaves nothing.
+    /// Returns the batch, and leaves an empty one.
     pub fn take(&mut self) -> Batch {
         let Self { mut bases, mut starts, length, word } = std::mem::take(self);
         let words = length.div_ceil(BASES_IN_WORD);
@@ -90,7 +91,7 @@ impl Runs {
     }
 }
 
-/// Sets some bits of words, which are as many as the bits need.
+/// Sets the bits from `start` to `end`, and extends `words` for them.
 fn set_bits(words: &mut Vec<u32>, start: usize, end: usize) {
     words.resize(words.len().max(end.div_ceil(32)), 0);
     for (word, bits) in words.iter_mut().enumerate().take(end.div_ceil(32)).skip(start / 32) {

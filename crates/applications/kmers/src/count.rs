@@ -1,4 +1,4 @@
-//! Counting packed k-mers on a device, some bins at a time.
+//! The count of packed k-mers on a device, several bins at a time.
 
 use super::bases::Batch;
 use super::keys::KeyMaker;
@@ -9,24 +9,24 @@ use warpnest::types::WordKey;
 use warpnest::{Buffer, Device, Result};
 use warpnest_applications_kernels::kmers::MAX_NARROW_K;
 
-/// The k-mers of a part on the cores of a CPU, so that its keys stay in a cache.
+/// The number of k-mers in a part on the cores of a CPU, whose keys then stay in a cache.
 const PART_ON_CORES: usize = 1 << 18;
-/// The k-mers of a part on a GPU, so that launches take most of the time.
+/// The number of k-mers in a part on a GPU, so that kernels take most of the time.
 const PART_ON_GPU: usize = 1 << 26;
-/// The pairs that are copied to the host at once.
+/// The number of pairs copied to the host at once.
 const CHUNK: usize = 1 << 18;
 
-/// The key of a k-mer, and its count.
+/// The key of a k-mer and its count.
 pub type Count = (u64, u64);
-/// A function that takes some counts.
+/// A function that receives some of the counts.
 pub type Work<'w, E> = dyn FnMut(&[Count]) -> std::result::Result<(), E> + 'w;
 
-/// Counts k-mers, and hands all different ones to `work`, by their keys and with their counts, some
-/// at a time and in any order. The first error of `work` ends it.
+/// Counts k-mers, and calls `work` with the key and the count of every distinct k-mer, some at a
+/// time and in any order. The first error of `work` ends the count.
 ///
-/// Bins are joined to parts, whose keys are made and sorted at once. A bin of more k-mers than
-/// `at_once`, whose keys would take too much memory, is counted by a map, which holds each
-/// different one once.
+/// Bins are joined into parts, whose keys are made and sorted at once. The keys of a bin with more
+/// k-mers than `at_once` would take too much memory. A map counts it, which stores each distinct
+/// k-mer once.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`](warpnest::Error::OutOfMemory),
@@ -38,16 +38,18 @@ pub fn count<E>(device: &Device, packed: &Packed, at_once: usize, work: &mut Wor
     }
 }
 
-/// What counts with keys of a type. Memory is used again from part to part.
+/// A counter with keys of one type, which reuses its memory from part to part.
 struct Counter<'c, K, E> {
     device: &'c Device,
     packed: &'c Packed,
     at_once: usize,
     maker: KeyMaker,
     keys: Buffer<K>,
-    /// The different keys, where each begins among all, and their number.
+    /// The distinct keys.
     distinct: Buffer<K>,
+    /// The index at which each distinct key begins.
     starts: Buffer<u32>,
+    /// The number of distinct keys.
     length: Buffer<u32>,
     scratch: Scratch,
     work: &'c mut Work<'c, E>,
@@ -92,7 +94,7 @@ impl<'c, K: WordKey + Into<u64>, E> Counter<'c, K, E> {
         Ok(Ok(()))
     }
 
-    /// Counts some k-mers by sorting them.
+    /// Counts the k-mers of some batches by sorting them.
     fn sort(&mut self, batches: &[&Batch], total: usize) -> Result<Result<(), E>> {
         if total == 0 {
             return Ok(Ok(()));
@@ -119,7 +121,7 @@ impl<'c, K: WordKey + Into<u64>, E> Counter<'c, K, E> {
         Ok(Ok(()))
     }
 
-    /// Counts some k-mers by a map, batch by batch.
+    /// Counts some batches by a map, at most `at_once` k-mers at a time.
     fn add_up(&mut self, batches: &[&Batch]) -> Result<Result<(), E>> {
         let mut map: Option<CountMap<K>> = None;
         let mut batches = batches;

@@ -4,22 +4,22 @@ use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::io::{self, Write};
 
-/// The most bases of a record.
+/// The maximum number of bases in a record.
 const RECORD: usize = 10_000_000;
-/// The bases of a line.
+/// The number of bases in a line.
 const LINE: usize = 80;
-/// The bases of a part that is either new or a copy, at least and at most.
+/// The minimum and maximum number of bases in a part, which is either new or a copy.
 const PART: [u64; 2] = [100, 5000];
-/// The parts of which one is a copy.
+/// One in this many parts is a copy.
 const COPIES: u64 = 4;
-/// The copied bases of which one is another one.
+/// One in this many copied bases is changed.
 const CHANGES: u64 = 100;
-/// The parts of which one is followed by letters that are no bases.
+/// One in this many parts is followed by letters that are not bases.
 const GAPS: u64 = 400;
 
-/// Writes a made-up genome of so many letters as FASTA. A quarter of its parts are copies of
-/// earlier ones, half of these of the other strand and all with changes, so some k-mers are
-/// frequent. A seed makes one genome.
+/// Writes a made-up genome of `bases` letters as FASTA. A quarter of its parts are copies of
+/// earlier parts, so some k-mers are frequent. Half of the copies are of the other strand, and all
+/// have changes.
 pub fn write(bases: usize, seed: u64, out: &mut impl Write) -> io::Result<()> {
     for (number, record) in genome(bases, seed).chunks(RECORD).enumerate() {
         writeln!(out, ">made-up-{} seed {seed}", number + 1)?;

@@ -5,7 +5,7 @@ use warpnest::types::WordKey;
 use warpnest::{Buffer, Device, Result};
 use warpnest_applications_kernels::kmers::{Kmers, KmersParams};
 
-/// What makes keys of batches, with memory for a batch on the device.
+/// A maker of keys from batches, with memory for one batch on the device.
 #[derive(Debug)]
 pub struct KeyMaker {
     device: Device,
@@ -17,21 +17,21 @@ pub struct KeyMaker {
 }
 
 impl KeyMaker {
-    /// Returns a maker of the keys of k-mers, with the kernels loaded. Keys of 32 bits hold k-mers
-    /// of 16 bases at most.
+    /// Returns a maker of the keys of k-mers, and loads the kernels. Keys of 32 bits hold k-mers of
+    /// 16 bases at most.
     pub fn new(device: &Device, k: u32, canonical: bool) -> Result<Self> {
         device.load(&crate::KERNELS)?;
         let (starts, before) = (Buffer::zeroed(device, 0)?, Buffer::zeroed(device, 0)?);
         Ok(Self { device: device.clone(), bases: Buffer::zeroed(device, 0)?, starts, before, k, canonical })
     }
 
-    /// Queues writing the keys of a batch to `keys`, beginning at element `first`. There are
-    /// elements for all of them.
+    /// Queues the kernel that writes the keys of a batch to `keys`, starting at index `first`.
+    /// `keys` must be long enough.
     pub fn write<K: WordKey>(&mut self, batch: &Batch, keys: &mut Buffer<K>, first: usize) -> Result<()> {
         if batch.kmers == 0 {
             return Ok(());
         }
-        // Fails if it lacks some of the elements.
+        // This fails if `keys` is too short.
         keys.slice(first..first + batch.kmers)?;
         let Self { device, bases, starts, before, k, canonical } = self;
         let stream = device.default_stream();
@@ -43,8 +43,8 @@ impl KeyMaker {
         before.upload(stream, &batch.before)?;
         let plan =
             KmersParams { bases: batch.length as u64, first: first as u64, k: *k, canonical: u32::from(*canonical) };
-        // SAFETY: a batch has words for all its bases and one more, and the bits of k-mers whose
-        // bases are there; there is a key for each of them.
+        // SAFETY: a batch has words for all its bases and one more, and its bits flag only complete
+        // k-mers. `keys` has an element for each of these k-mers.
         unsafe {
             stream.launch(batch.length, |uses| Kmers::<K> {
                 bases: uses.read(bases),

@@ -1,4 +1,4 @@
-//! Counts of the k-mers of FASTA and FASTQ files, which are read part by part.
+//! The count of k-mers in FASTA and FASTQ files, which are read part by part.
 #![allow(missing_docs, reason = "this crate is for its example, and is not published; fields say what they are")]
 
 pub mod bases;

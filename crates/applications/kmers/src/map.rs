@@ -1,23 +1,23 @@
-//! A map from k-mers to their counts, for k-mers that are too many to be sorted at once.
+//! A map from k-mers to their counts, for more k-mers than can be sorted at once.
 
 use warpnest::types::WordKey;
 use warpnest::{Buffer, Device, Error, LinearConfig, LinearMap, PageMap, Result};
 
-/// The share of the slots that k-mers may take, also on a CPU: with more slots the map is faster
-/// there, but it is most of the memory.
+/// The load factor of the map, also on a CPU. A lower load factor would be faster there, but slots
+/// are most of the memory.
 const LOAD: f64 = 0.8;
 
-/// A map from k-mers to their counts, which have 64 bits: in a file of any size none is too large.
+/// A map from k-mers to their counts of 64 bits, which no file's counts exceed.
 #[derive(Debug)]
 pub enum CountMap<K: WordKey> {
     Linear(LinearMap<K, u64>),
-    /// For GPUs without atomic operations on 128 bits.
+    /// A page map, for GPUs without atomic operations on 128 bits.
     Page(PageMap<K, u64>),
 }
 
 impl<K: WordKey> CountMap<K> {
-    /// Returns an empty map with capacity for some k-mers. Each takes 20 to 40 bytes, and while the
-    /// map grows 60.
+    /// Returns an empty map with capacity for some k-mers. Each k-mer takes 20 to 40 bytes, and 60
+    /// bytes while the map grows.
     ///
     /// # Errors
     /// As for [`BulkMap::new`](warpnest::design::BulkMap::new).
@@ -29,7 +29,7 @@ impl<K: WordKey> CountMap<K> {
         }
     }
 
-    /// Counts each key once more.
+    /// Adds 1 to the count of each key.
     ///
     /// # Errors
     /// As for [`BulkMap::count_many`](warpnest::design::BulkMap::count_many).

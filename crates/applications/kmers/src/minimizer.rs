@@ -1,14 +1,14 @@
-//! Minimizers, by which k-mers are divided among bins.
+//! Minimizers, by which k-mers are divided into bins.
 //!
-//! The minimizer of a k-mer is the part of it, with some bases, that comes first in a fixed order
-//! (Roberts et al. 2004). Neighbouring k-mers often share it, so runs of them can be kept as their
-//! bases alone (Deorowicz et al. 2015). A part and its reverse complement are one here, so a k-mer
-//! and its own reverse complement have the same minimizer.
+//! A k-mer consists of overlapping parts of a fixed length. Its minimizer is the first part in a
+//! fixed order (Roberts et al. 2004). Neighbours often have the same minimizer, so their run can be
+//! stored as its bases alone (Deorowicz et al. 2015). A part and its reverse complement count as
+//! one here, so a k-mer and its reverse complement have the same minimizer.
 
-/// The bases of a minimizer: short, so that neighbours share one, and long enough that none is
-/// frequent.
+/// The number of bases of a minimizer: small, so that neighbours share one, but large enough that
+/// none is frequent.
 const LENGTH: u32 = 9;
-/// The most parts of a k-mer, of whose places a ring has one each.
+/// The size of the ring, which is at least the number of parts of a k-mer.
 const RING: usize = 32;
 /// The number of bins.
 pub const BINS: usize = 256;
@@ -18,20 +18,22 @@ pub const BINS: usize = 256;
 pub struct Minimizer {
     /// The number of parts of a k-mer.
     parts: usize,
-    /// The bases of the run.
+    /// The number of bases of the run so far.
     seen: usize,
-    /// The last part, as a number, and its reverse complement.
+    /// The last part as a binary number.
     forward: u32,
+    /// The reverse complement of the last part.
     backward: u32,
-    /// The hashes of the last parts, by their numbers.
+    /// The hashes of the last parts; a part's index modulo [`RING`] is its position.
     ring: [u32; RING],
-    /// The least hash of a k-mer's parts, and the number of the last part with it.
+    /// The least hash of a k-mer's parts.
     least: u32,
+    /// The index of the last part that has the least hash.
     at: usize,
 }
 
 impl Minimizer {
-    /// The least `k` for which there are bins; there are few k-mers of fewer bases.
+    /// The least `k` for which there are several bins, because shorter k-mers are few.
     pub const LEAST_K: u32 = 13;
 
     /// Returns the minimizer of k-mers of `k` bases: [`Self::LEAST_K`] to 32.
@@ -40,7 +42,7 @@ impl Minimizer {
         Self { parts, seen: 0, forward: 0, backward: 0, ring: [0; RING], least: u32::MAX, at: 0 }
     }
 
-    /// Begins another run.
+    /// Begins a new run.
     #[inline(always)]
     pub fn begin(&mut self) {
         (self.seen, self.least, self.at) = (0, u32::MAX, 0);
@@ -71,15 +73,15 @@ impl Minimizer {
         }
     }
 
-    /// Returns the bin of the last `k` bases, of which there are as many.
+    /// Returns the bin of the last `k` bases, which the run must have.
     #[inline(always)]
     pub fn bin(&self) -> usize {
-        // Least hashes are mostly small, and are spread once more.
+        // Least hashes are mostly small, so they are hashed again.
         (self.least.wrapping_mul(0x9e37_79b1) >> 24) as usize % BINS
     }
 }
 
-/// Returns a number that looks random, a different one for each.
+/// Returns a hash of a part; different parts have different hashes.
 #[inline(always)]
 fn hash(part: u32) -> u32 {
     let mixed = (part ^ 0x5bd1_e995).wrapping_mul(0x85eb_ca6b);
@@ -94,7 +96,7 @@ mod tests {
     use rand_xoshiro::rand_core::{Rng, SeedableRng};
     use std::collections::HashSet;
 
-    /// Returns the bins of all k-mers, each from its own bases.
+    /// Returns the bins of all k-mers, each from the k-mer's bases alone.
     fn bins_alone(codes: &[u8], k: u32) -> Vec<usize> {
         let of_one = |kmer: &[u8]| {
             let mut minimizer = Minimizer::new(k);
@@ -114,7 +116,7 @@ mod tests {
         for k in Minimizer::LEAST_K..=32 {
             let alone = bins_alone(&codes, k);
             let (mut minimizer, mut rolled) = (Minimizer::new(k), Vec::new());
-            // What came before a run says nothing.
+            // Bases before the run must not matter.
             other.iter().for_each(|code| minimizer.push(*code));
             minimizer.begin();
             for (number, code) in codes.iter().enumerate() {

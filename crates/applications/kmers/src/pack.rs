@@ -1,37 +1,39 @@
-//! Sequences as batches of bases, each of k-mers of one bin.
+//! The packing of sequences into batches, each with k-mers of one bin.
 
 use super::bases::{Batch, CODES, LINE_END, OTHER, Runs};
 use super::minimizer::{BINS, Minimizer};
 use warpnest_applications_kernels::kmers::BASES_IN_WORD;
 
-/// The most bases of a piece, a multiple of those in a word.
+/// The maximum bases of a piece, which fill whole words.
 const PIECE: usize = 1 << 15;
-/// The bin of no k-mer.
+/// The value of `bin` without a k-mer.
 const NONE: usize = usize::MAX;
 
-/// What makes batches of sequences.
+/// A packer, which makes batches of sequences.
 ///
-/// A piece is bases of a run: nothing else is between them. Its k-mers are divided among bins by
-/// their minimizers, and neighbours of the same bin are added to it as one run of bases. Where a
-/// piece becomes full, the next one repeats its last bases.
+/// A piece is a run of bases without other letters between them. Its k-mers are divided into bins
+/// by their minimizers, and neighbouring k-mers of the same bin are added to the bin as one run of
+/// bases. If a piece is full, the next piece repeats its last bases.
 #[derive(Debug)]
 pub struct Packer {
     k: usize,
-    /// The bases of a batch.
+    /// The number of bases at which a batch is full.
     capacity: usize,
     bins: Vec<Runs>,
     /// The minimizer of the last k-mer, if there are several bins.
     minimizer: Option<Minimizer>,
-    /// The words of the piece, and the bases that do not fill one yet.
+    /// The full words of the piece.
     piece: Vec<u64>,
+    /// The piece's bases that do not fill a word yet.
     word: u64,
     length: usize,
-    /// The bin of the last k-mer, and the base that its run in the piece begins with.
+    /// The bin of the last k-mer.
     bin: usize,
+    /// The index of the piece's base at which the bin's run begins.
     run: usize,
     /// The number of bases that were added.
     pub bases: u64,
-    /// The number of other letters.
+    /// The number of letters that are not bases.
     pub others: u64,
 }
 
@@ -41,7 +43,7 @@ impl Packer {
         k >= Minimizer::LEAST_K
     }
 
-    /// Returns a packer of batches of about so many bases, for k-mers of `k` bases: 1 to 32.
+    /// Returns a packer for k-mers of `k` bases (1 to 32), with batches of about `capacity` bases.
     pub fn new(k: u32, capacity: usize) -> Self {
         let minimizer = Self::has_bins(k).then(|| Minimizer::new(k));
         let bins = vec![Runs::default(); if minimizer.is_some() { BINS } else { 1 }];
@@ -49,7 +51,7 @@ impl Packer {
         Self { k, capacity, bins, minimizer, piece, word: 0, length: 0, bin: NONE, run: 0, bases: 0, others: 0 }
     }
 
-    /// Adds a whole sequence. Batches that become full go to `full` with their bins.
+    /// Adds a whole sequence. `full` is called with each batch that becomes full, and its bin.
     pub fn add(&mut self, sequence: &[u8], full: &mut dyn FnMut(usize, Batch)) {
         let (mut line_ends, mut others) = (0, 0);
         for &byte in sequence {
@@ -72,7 +74,7 @@ impl Packer {
         self.bases += sequence.len() as u64 - line_ends - others;
     }
 
-    /// Hands over what is left in all bins.
+    /// Calls `full` with the remaining batch of each bin.
     pub fn finish(&mut self, full: &mut dyn FnMut(usize, Batch)) {
         for (number, bin) in self.bins.iter_mut().enumerate().filter(|(_, bin)| bin.length > 0) {
             full(number, bin.take());
@@ -99,14 +101,14 @@ impl Packer {
         }
     }
 
-    /// Adds the last k-mers to their bin.
+    /// Adds the current run of k-mers to its bin.
     fn end_run(&mut self, full: &mut dyn FnMut(usize, Batch)) {
         if self.bin == NONE {
             return;
         }
         let words = self.piece.len();
         let rest = self.length % BASES_IN_WORD;
-        // Without a rest the word is not read.
+        // If `rest` is 0, this word is not read.
         self.piece.push(self.word << (2 * (BASES_IN_WORD - rest) - 1) << 1);
         self.piece.push(0);
         let bin = &mut self.bins[self.bin];
@@ -117,7 +119,7 @@ impl Packer {
         }
     }
 
-    /// Begins a piece that has nothing to do with the last one.
+    /// Begins a piece that does not continue the last one.
     fn end_piece(&mut self, full: &mut dyn FnMut(usize, Batch)) {
         self.end_run(full);
         self.piece.clear();
@@ -127,7 +129,7 @@ impl Packer {
         }
     }
 
-    /// Begins a piece that goes on where the last one ends, which is full.
+    /// Begins a piece that continues the last one, which is full.
     fn next_piece(&mut self, full: &mut dyn FnMut(usize, Batch)) {
         let last = self.word;
         self.end_piece(full);
@@ -143,7 +145,7 @@ mod tests {
     use crate::bases::text_of;
     use std::collections::HashMap;
 
-    /// Returns the batches of some sequences, with their bins.
+    /// Returns batches with their bins, and the counts of bases and other letters.
     fn packed(k: u32, capacity: usize, sequences: &[&[u8]]) -> (Vec<(usize, Batch)>, [u64; 2]) {
         let mut packer = Packer::new(k, capacity);
         let mut batches = Vec::new();

@@ -1,4 +1,4 @@
-//! The k-mers of files as packed bases in bins, on the host: one thread reads, others pack.
+//! The k-mers of files as packed bases in bins, on the host. One thread reads, and others pack.
 
 use super::bases::Batch;
 use super::minimizer::BINS;
@@ -10,15 +10,15 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use warpnest_applications_kernels::kmers::MAX_K;
 
-/// The bases of a batch, if there are many bins: each has one in the making.
+/// The number of bases of a batch if there are many bins, each with a batch in the making.
 const BATCH_OF_MANY: usize = 1 << 16;
-/// The same if there is one bin.
+/// The number of bases of a batch if there is one bin.
 const BATCH_OF_ONE: usize = 1 << 22;
 
-/// The most threads that pack, which one that reads can keep busy.
+/// The maximum number of packing threads, which one reading thread can keep busy.
 const MAX_PACKERS: usize = 8;
 
-/// The reason why nothing is packed.
+/// The reason why packing fails.
 #[derive(Debug, thiserror::Error)]
 pub enum PackError {
     #[error("{k} bases are no k-mer that can be counted; give a k from 1 to {MAX_K}")]
@@ -27,14 +27,14 @@ pub enum PackError {
     Read(#[from] ReadError),
 }
 
-/// What is packed.
+/// The options of packing.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// The number of bases of a k-mer.
     pub k: u32,
-    /// Whether a k-mer and its reverse complement are one, named by the smaller of both.
+    /// Whether a k-mer and its reverse complement count as one, named by the smaller of the two.
     pub canonical: bool,
-    /// The most bytes of memory that a record may take.
+    /// The maximum bytes of memory that a record may take.
     pub max_record_bytes: u64,
     /// The bytes of sequences that are packed at once.
     pub text_bytes: usize,
@@ -46,19 +46,19 @@ impl Default for Options {
     }
 }
 
-/// What was read.
+/// The totals over all files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     pub records: u64,
     /// The number of bases: A, C, G and T.
     pub bases: u64,
-    /// The number of other letters.
+    /// The number of letters that are not bases.
     pub others: u64,
     pub kmers: u64,
 }
 
-/// The k-mers of files. All that are equal are in one bin, also those that count as one with their
-/// reverse complements.
+/// The k-mers of files. All equal k-mers are in the same bin, also with their reverse complements
+/// if the two count as one.
 #[derive(Clone, Debug)]
 pub struct Packed {
     pub options: Options,
@@ -68,11 +68,10 @@ pub struct Packed {
 }
 
 impl Packed {
-    /// Reads files one after the other. `progress` is told the bytes of the files, as they are
-    /// read.
+    /// Reads files one after the other. `progress` is called with the bytes as they are read.
     ///
     /// # Errors
-    /// [`PackError`]. Then nothing is left of what was read.
+    /// [`PackError`]. Nothing is kept in this case.
     pub fn read(files: &[PathBuf], options: Options, progress: &(dyn Fn(u64) + Sync)) -> Result<Self, PackError> {
         let k = options.k;
         if !(1..=MAX_K).contains(&k) {
@@ -83,12 +82,12 @@ impl Packed {
         let (receiver, mut texts) = (Arc::new(Mutex::new(receiver)), Texts::new(k, options.text_bytes, sender));
         std::thread::scope(|scope| {
             let pack = |receiver: Arc<Mutex<Receiver<Text>>>| scope.spawn(move || Self::pack(options, &receiver));
-            // They alone have the receiver, so that the reader ends if all of them panic.
+            // Only the packers hold the receiver, so the reader ends if all of them panic.
             let packers: Vec<_> = std::iter::repeat_n(receiver, packers).map(pack).collect();
             let records: Result<u64, ReadError> =
                 files.iter().map(|path| read(path, options.max_record_bytes, &mut texts, progress)).sum();
             texts.send();
-            // The others are told that nothing follows.
+            // This ends the packers, because no more texts can come.
             drop(texts);
             let mut packed = Self { options, totals: Totals::default(), bins: vec![Vec::new(); BINS] };
             for packer in packers {
@@ -99,7 +98,7 @@ impl Packed {
         })
     }
 
-    /// Packs texts until no more come.
+    /// Packs texts until the channel is closed.
     fn pack(options: Options, texts: &Mutex<Receiver<Text>>) -> Self {
         let capacity = if Packer::has_bins(options.k) { BATCH_OF_MANY } else { BATCH_OF_ONE };
         let mut packer = Packer::new(options.k, capacity);
@@ -119,7 +118,7 @@ impl Packed {
         packed
     }
 
-    /// Adds the k-mers of another one.
+    /// Adds the k-mers and totals of another packer.
     fn add(&mut self, mut other: Self) {
         self.bins.iter_mut().zip(&mut other.bins).for_each(|(bin, batches)| bin.append(batches));
         self.totals.bases += other.totals.bases;

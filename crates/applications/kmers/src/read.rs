@@ -12,11 +12,11 @@ use warpnest_applications_shared::memory;
 use warpnest_applications_shared::size::Size;
 use warpnest_applications_shared::text::{self, TextError};
 
-/// The most bytes of memory that a record may take, as its parser keeps it: its text, and a number
-/// for each of its lines. A record may also take no more than an eighth of the memory that is left,
-/// as the parser keeps it twice while it grows, and others pack the texts before it.
+/// The maximum bytes that the parser may take for a record: its text, and an offset for each line.
+/// A record may also take at most an eighth of the memory left, because the parser has two copies
+/// while a record grows, and packers hold earlier texts.
 pub const MAX_RECORD_BYTES: u64 = 4 << 30;
-/// The bytes of such a number.
+/// The bytes of a line's offset.
 const LINE_BYTES: u64 = 8;
 
 /// The reason why a file cannot be read.
@@ -45,8 +45,8 @@ pub enum ReadError {
     TooLong { path: PathBuf, record: u64, limit: Size },
 }
 
-/// Reads a file, plain or compressed by gzip, whatever its name; returns the number of its records.
-/// A record of more bytes than `limit` is refused. `progress` is told the bytes of the file, as
+/// Reads a file, plain or compressed by gzip, whatever its name, and returns the number of its
+/// records. A record of more bytes than `limit` is refused. `progress` is called with the bytes as
 /// they are read.
 ///
 /// # Errors
@@ -78,8 +78,7 @@ pub fn read(path: &Path, limit: u64, texts: &mut Texts, progress: &(dyn Fn(u64) 
     Ok(records)
 }
 
-/// Returns the first byte that is no white space, and leaves it to be read; `None` if there is
-/// none.
+/// Returns the first byte that is not white space without consuming it, or `None` at the end.
 fn first_letter(text: &mut dyn BufRead) -> io::Result<Option<u8>> {
     loop {
         let bytes = text.fill_buf()?;
@@ -95,7 +94,7 @@ fn first_letter(text: &mut dyn BufRead) -> io::Result<Option<u8>> {
 /// A reader that fails once a record would take too much memory.
 struct Weighed<R> {
     inner: R,
-    /// The bytes that were read since the last record.
+    /// The number of bytes read since the last record.
     taken: Arc<AtomicU64>,
     limit: u64,
 }

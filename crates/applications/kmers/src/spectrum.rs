@@ -1,4 +1,4 @@
-//! The spectrum of k-mers, and the most frequent ones.
+//! The spectrum of k-mers, and the most frequent k-mers.
 
 use super::count::{Count, Work, count};
 use super::packed::Packed;
@@ -6,10 +6,10 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use warpnest::{Device, Result};
 
-/// The counts below which k-mers are counted in an array.
+/// The limit below which counts have an element in an array.
 const SMALL: usize = 1 << 12;
 
-/// The number of different k-mers that occur so and so often.
+/// The number of distinct k-mers that occur once, twice, and so on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spectrum {
     small: Vec<u64>,
@@ -31,13 +31,14 @@ impl Spectrum {
         }
     }
 
-    /// Returns each count that there is, the smallest first, and how many k-mers have it.
+    /// Returns each count that occurs, in ascending order, and the number of k-mers with this
+    /// count.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let small = (0..).zip(&self.small).filter(|(_, kmers)| **kmers > 0).map(|(count, kmers)| (count, *kmers));
         small.chain(self.large.iter().map(|(count, kmers)| (*count, *kmers)))
     }
 
-    /// Returns the number of different k-mers.
+    /// Returns the number of distinct k-mers.
     pub fn distinct(&self) -> u64 {
         self.iter().map(|(_, kmers)| kmers).sum()
     }
@@ -48,18 +49,18 @@ impl Spectrum {
     }
 }
 
-/// What is known of the k-mers as a whole.
+/// The spectrum and the most frequent k-mers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Survey {
     pub spectrum: Spectrum,
-    /// The keys of the most frequent k-mers with their counts: those that occur most often first,
-    /// of as frequent ones the smaller ones.
+    /// The keys and counts of the most frequent k-mers, in descending order of counts, then in
+    /// ascending order of keys.
     pub top: Vec<Count>,
 }
 
 impl Survey {
-    /// Counts k-mers, `at_once` of them as [`count`] does, and keeps the `top` most frequent ones.
-    /// All of them go to `also`, some at a time; its first error ends it.
+    /// Counts k-mers as [`count`] does, with the limit `at_once`, and keeps the `top` most frequent
+    /// ones. `also` is called with all counts, some at a time; its first error ends the count.
     ///
     /// # Errors
     /// As for [`count`].
@@ -78,10 +79,10 @@ impl Survey {
     }
 }
 
-/// A survey in the making.
+/// A survey that is being computed.
 struct Collector {
     spectrum: Spectrum,
-    /// The most frequent k-mers so far, the least frequent one of them on top.
+    /// The most frequent k-mers so far, in a heap with the least frequent one on top.
     kept: BinaryHeap<Reverse<(u64, Reverse<u64>)>>,
     top: usize,
 }

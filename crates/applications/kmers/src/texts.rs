@@ -1,25 +1,25 @@
-//! Texts of sequences, as a reader hands them to those that pack them.
+//! Texts of sequences, which a reader sends to packing threads.
 
 use super::bases::{CODES, LINE_END, OTHER};
 use std::sync::mpsc::SyncSender;
 
-/// A letter that is no base, behind each sequence of a text.
+/// A letter that is not a base, after each sequence of a text.
 const SEPARATOR: u8 = 0;
-/// The fewest bytes of a text, of which the next one may repeat 31.
+/// The minimum bytes of a text; the next text may repeat 31 of them.
 const LEAST_BYTES: usize = 64;
 
-/// Sequences, or a part of one, with their line ends.
+/// Several sequences, or a part of one sequence, with their line ends.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Text {
     pub letters: Vec<u8>,
-    /// The number of first letters that the text before has, too: a sequence goes on, and these
-    /// begin the k-mers that end here.
+    /// The number of leading letters repeated from the text before, so that no k-mer of a continued
+    /// sequence is lost.
     repeated: usize,
     separators: u64,
 }
 
 impl Text {
-    /// Returns how many bases and other letters are not of this text, though they stand in it.
+    /// Returns the counts of repeated bases, and of repeated other letters and separators.
     pub fn of_others(&self) -> [u64; 2] {
         let is_base = |letter: &&u8| CODES[**letter as usize] < LINE_END;
         let bases = self.letters[..self.repeated].iter().filter(is_base).count();
@@ -27,7 +27,7 @@ impl Text {
     }
 }
 
-/// What makes texts of sequences and sends them.
+/// A maker of texts, which fills them with sequences and sends them.
 #[derive(Debug)]
 pub struct Texts {
     k: usize,
@@ -37,7 +37,7 @@ pub struct Texts {
 }
 
 impl Texts {
-    /// Returns a maker of texts of about so many bytes, for k-mers of `k` bases.
+    /// Returns a maker of texts of about `bytes` bytes, for k-mers of `k` bases.
     pub fn new(k: u32, bytes: usize, sender: SyncSender<Text>) -> Self {
         const { assert!(CODES[SEPARATOR as usize] == OTHER, "a separator is no base") };
         Self { k: k as usize, bytes: bytes.max(LEAST_BYTES), sender, text: Text::default() }
@@ -46,7 +46,7 @@ impl Texts {
     /// Adds a sequence.
     pub fn add(&mut self, mut sequence: &[u8]) {
         loop {
-            // A text has space for a byte at least.
+            // A text always has space for at least one byte.
             let taken = sequence.len().min(self.bytes - self.text.letters.len());
             let (now, later) = sequence.split_at(taken);
             self.text.letters.extend_from_slice(now);
@@ -66,7 +66,7 @@ impl Texts {
         }
     }
 
-    /// Returns the last letters of the sequence, as many as the k-mers beyond them begin with.
+    /// Returns the last `k - 1` letters of the sequence, with which the next text must begin.
     fn last_letters(&self) -> Vec<u8> {
         let of_sequence = self.text.letters.iter().rev().take_while(|letter| **letter != SEPARATOR);
         let letters = of_sequence.filter(|letter| CODES[**letter as usize] != LINE_END);
@@ -75,12 +75,13 @@ impl Texts {
         letters
     }
 
-    /// Sends the text, if there is any.
+    /// Sends the text unless it is empty.
     pub fn send(&mut self) {
         let text =
             std::mem::replace(&mut self.text, Text { letters: Vec::with_capacity(self.bytes + 1), ..Text::default() });
         if !text.letters.is_empty() {
-            // Nobody takes it if the others have panicked; the reader is told when it joins them.
+            // Sending fails if all packers have panicked. The reader notices this when it joins
+            // them.
             let _ = self.sender.send(text);
         }
     }

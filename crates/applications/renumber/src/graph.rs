@@ -5,23 +5,23 @@ use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
 
-/// The ends that follow from one state of the generator, so that any number of cores makes the same
-/// graph.
+/// The number of ends in a chunk. Each chunk has a random generator, so that any number of cores
+/// makes the same graph.
 const CHUNK: usize = 1 << 16;
 
-/// How the ends of edges are chosen among the nodes.
+/// The distribution of the ends of edges over the nodes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Degrees {
-    /// All nodes alike.
+    /// All nodes are equally frequent.
     Uniform,
-    /// Node `r` with a frequency about proportional to `1 / r^exponent`.
+    /// Node `r` has a frequency about proportional to `1 / r^exponent`.
     PowerLaw { exponent: f64 },
 }
 
 /// A made-up graph.
 #[derive(Clone, Copy, Debug)]
 pub struct Graph {
-    /// The number of nodes that edges may have; at least 1.
+    /// The number of nodes that edges can connect; at least 1.
     pub nodes: u64,
     pub edges: usize,
     pub degrees: Degrees,
@@ -29,10 +29,10 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// Returns the ids of the nodes at the two ends of each edge, one edge behind the other; `None`
-    /// if the exponent of the power law is none that there can be.
+    /// Returns the ids of the nodes at the two ends of each edge, edge after edge, or `None` if the
+    /// exponent of the power law is not valid.
     ///
-    /// `progress` is told how many ends are made, a chunk at a time.
+    /// `progress` is called with the number of ends in each chunk that is done.
     pub fn ends(&self, progress: &(impl Fn(usize) + Sync)) -> Option<Vec<u64>> {
         let zipf = match self.degrees {
             Degrees::Uniform => None,
@@ -43,7 +43,7 @@ impl Graph {
             let mut random = Xoshiro256StarStar::seed_from_u64(mixed(self.seed ^ mixed(chunk as u64)));
             for end in &mut *ends {
                 let node = match &zipf {
-                    // The product's high half: a random number below the second factor.
+                    // The product's high half is a random number below the second factor.
                     None => ((u128::from(random.next_u64()) * u128::from(self.nodes)) >> 64) as u64,
                     Some(zipf) => zipf.sample(&mut random) as u64 - 1,
                 };
@@ -56,7 +56,7 @@ impl Graph {
 }
 
 /// Returns the image of a number under a bijection of 64 bits, the last step of SplitMix64 (Steele
-/// et al. 2014): so different nodes have different ids.
+/// et al. 2014). So different nodes have different ids.
 fn mixed(number: u64) -> u64 {
     let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(uniform.len(), 100);
         assert!(uniform[0] < 2400 && uniform[99] > 1600, "{uniform:?}");
         let skewed = counts(Graph { degrees: Degrees::PowerLaw { exponent: 1.0 }, ..graph });
-        // The first of 100 nodes has 1 / 5.19 of the ends.
+        // The first of 100 nodes should have 1 / 5.19 of the ends.
         assert!((36_000..41_000).contains(&skewed[0]) && skewed[99] < 800, "{skewed:?}");
         assert!(Graph { degrees: Degrees::PowerLaw { exponent: f64::NAN }, ..graph }.ends(&|_| ()).is_none());
     }

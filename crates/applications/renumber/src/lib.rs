@@ -1,4 +1,4 @@
-//! The nodes of a graph, whose ids are any numbers of 64 bits, get ids from 0 on without gaps.
+//! Dense ids, starting at 0, for the nodes of a graph whose own ids are any numbers of 64 bits.
 #![allow(missing_docs, reason = "this crate is for its example, and is not published; fields say what they are")]
 
 pub mod graph;

@@ -1,4 +1,4 @@
-//! Dense ids for the nodes of a graph, and back.
+//! The mapping of a graph's nodes to dense ids, and back.
 
 use rayon::prelude::*;
 use std::time::{Duration, Instant};
@@ -7,17 +7,17 @@ use warpnest::{Buffer, CompactingConfig, Device, Result, Stream};
 /// A stage of the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// To the device.
+    /// Copies the ends to the device.
     Copy,
-    /// The table, with an id for each node.
+    /// Builds the table, which gives each node an id.
     Build,
-    /// The same once more, in the memory that is there.
+    /// Builds the table again, in the memory that it has.
     Rebuild,
-    /// The ids of all ends.
+    /// Looks up the ids of all ends.
     Ids,
-    /// The nodes of all ids.
+    /// Looks up the nodes of all ids.
     Back,
-    /// On the host.
+    /// Checks the results on the host.
     Check,
 }
 
@@ -36,23 +36,24 @@ impl Stage {
     }
 }
 
-/// The ends of edges by dense ids.
+/// The ends of edges as dense ids.
 #[derive(Debug)]
 pub struct Renumbered {
     /// The dense id of each end's node.
     pub ids: Vec<u32>,
-    /// The number of different nodes.
+    /// The number of distinct nodes.
     pub nodes: usize,
     /// The bytes of the table on the device.
     pub table_bytes: usize,
     /// The time of each stage, in the order of [`Stage::ALL`].
     pub times: [Duration; 6],
-    /// The number of ends whose id does not lead back to them, or is in the wrong order.
+    /// The number of ends whose id does not lead back to their node, or is in the wrong order.
     pub wrong: usize,
 }
 
-/// Gives the nodes at `ends` dense ids, in the order of first appearance or in any; looks up the id
-/// of every end, and the node of every id, and compares. `begin` is told each stage.
+/// Gives the nodes at `ends` dense ids, in the order of first appearance or in any order. Then
+/// looks up the id of every end and the node of every id, and compares. `begin` is called before
+/// each stage.
 pub fn renumber(device: &Device, ends: &[u64], in_order: bool, begin: &mut dyn FnMut(Stage)) -> Result<Renumbered> {
     let stream = device.default_stream();
     let mut clock = Clock { stream, begin, times: [Duration::ZERO; 6] };
@@ -76,7 +77,7 @@ pub fn renumber(device: &Device, ends: &[u64], in_order: bool, begin: &mut dyn F
     Ok(Renumbered { ids, nodes, table_bytes, times: clock.times, wrong })
 }
 
-/// Times the stages.
+/// A clock that measures the stages.
 struct Clock<'c> {
     stream: &'c Stream,
     begin: &'c mut dyn FnMut(Stage),
@@ -94,7 +95,7 @@ impl Clock<'_> {
     }
 }
 
-/// Returns how many ids are wrong: too large, missing, or not in the order of first appearance.
+/// Returns the number of wrong ids: too large, missing, or not in the order of first appearance.
 fn wrong_ids(ids: &[u32], nodes: usize, in_order: bool) -> usize {
     let mut seen = vec![false; nodes];
     let (mut different, mut wrong) = (0, 0);

@@ -1,4 +1,4 @@
-//! How two shapes move: the motions of every moment of an animation that ends where it began.
+//! The motions of two shapes in an animation that ends as it began.
 
 use std::f64::consts::TAU;
 use std::path::Path;
@@ -8,15 +8,14 @@ use glam::{DMat3, DVec3};
 use super::Motion;
 use warpnest_voxels::mesh::{Mesh, MeshError};
 
-/// Returns a mesh of the same form, its box centred and its furthest corner at a distance of 1. A
-/// mesh without extent has no such form; the error names `path`.
+/// Returns a mesh of the same form, with its box centred and its furthest corner at distance 1. A
+/// mesh without extent is an error, which names `path`.
 pub fn at_rest(mesh: Mesh, path: &Path) -> Result<Mesh, MeshError> {
     if let Some(vertex) = mesh.corners.iter().position(|corner| !corner.is_finite()) {
         return Err(MeshError::NotFinite { path: path.into(), vertex });
     }
-    // Squares of coordinates, or even differences, may be infinite or 0. Squares of coordinates
-    // divided by the greatest coordinate are not, nor are squares of coordinates divided by the
-    // extent.
+    // Squares of coordinates, and even differences, may be infinite or 0, unless coordinates are
+    // divided by the greatest one first, then by the extent.
     let greatest = mesh.corners.iter().map(|corner| corner.abs().max_element()).fold(0.0, f64::max);
     let mesh = mesh.moved(|corner| corner / greatest);
     let (low, high) = mesh.bounds();
@@ -32,17 +31,17 @@ pub fn at_rest(mesh: Mesh, path: &Path) -> Result<Mesh, MeshError> {
 /// The motion of one shape.
 #[derive(Clone, Copy, Debug)]
 pub struct Choreography {
-    /// The radius of the shape, as a part of half the grid.
+    /// The radius of the shape, as a fraction of half the grid.
     pub size: f64,
-    /// The radius of the circle on which its centre goes, likewise.
+    /// The radius of the circle on which its centre moves, as a fraction of half the grid.
     pub orbit: f64,
-    /// The greatest part by which it swells.
+    /// The greatest fraction by which the shape swells.
     pub swell: f64,
-    /// The greatest angle by which it is twisted from the middle to an end, in radians.
+    /// The greatest angle by which the shape is twisted from its middle to an end, in radians.
     pub twist: f64,
-    /// The angles by which it turns about x, y and z on the way, in whole turns.
+    /// The number of turns about x, y and z during the animation, which are whole numbers.
     pub turns: [f64; 3],
-    /// The angles at which it starts, in turns.
+    /// The angles about x, y and z at the start, in turns.
     pub start: [f64; 3],
 }
 
@@ -52,20 +51,20 @@ pub const DANCE: [Choreography; 2] = [
     Choreography { size: 0.9, orbit: 0.0, swell: 0.06, twist: 0.35, turns: [1.0, 0.0, 0.0], start: [0.12, 0.0, 0.06] },
 ];
 
-/// The position and the turning that a person gives a shape, beside its dance.
+/// The shift and the rotation that a user adds to a shape's choreography.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Hand {
     /// The shift, in halves of the grid.
     pub shift: DVec3,
-    /// The turn about x, y and z, in radians, after the dance's own.
+    /// The rotation about x, y and z in radians, after the choreography's own rotation.
     pub turn: DVec3,
 }
 
 impl Choreography {
-    /// Returns the motion at `time`, of which 0 and 1 are the beginning and the end, in a grid with
-    /// `side` voxels a side. `hand` moves the shape as well, and never out of the grid.
+    /// Returns the motion at `time`, where 0 is the beginning and 1 the end, in a grid with `side`
+    /// voxels per side. `hand` also moves the shape, but never out of the grid.
     pub fn motion(&self, time: f64, side: u32, hand: &Hand) -> Motion {
-        // The outermost layers stay empty.
+        // The outermost layers of the grid stay empty.
         let half = 0.5 * f64::from(side);
         let reach = half - 2.0;
         let wave = (TAU * time).sin();
@@ -85,7 +84,7 @@ impl Choreography {
     }
 }
 
-/// Returns the turn about the x, then the y, then the z axis, in radians.
+/// Returns the rotation about the x, then the y, then the z axis, by angles in radians.
 fn rotation([x, y, z]: [f64; 3]) -> DMat3 {
     DMat3::from_rotation_z(z) * DMat3::from_rotation_y(y) * DMat3::from_rotation_x(x)
 }
@@ -126,7 +125,8 @@ mod tests {
     fn a_mesh_at_rest_has_a_radius_of_one() {
         let knot = || models::torus_knot(50, 6);
         let right = rests(knot());
-        // The greatest size is where coordinates just fit, the least where they begin to lose bits.
+        // At the greatest size coordinates just stay finite, and at the least they begin to lose
+        // bits.
         for size in [1.0, 9.0, 1e160, 1e200, 5e307, 1e-160, 1e-200, 1e-290] {
             let mesh = rests(knot().moved(|at| at * size));
             let furthest = mesh.corners.iter().map(|at| at.length()).fold(0.0, f64::max);

@@ -1,21 +1,20 @@
-//! Whether a mesh is closed.
+//! The test of whether a mesh is closed.
 
 use std::collections::HashMap;
 
 use warpnest_voxels::mesh::Mesh;
 
-/// Returns the number of edges of a mesh that are not used as often in one direction as in the
-/// other.
+/// Returns the number of a mesh's edges that are not used equally often in both directions.
 ///
-/// With none the mesh has no border and its triangles turn the same way, so "inside" is defined.
-/// Corners at the same position count as one, since many files have each corner several times.
+/// If it is 0, the mesh has no border and its triangles are oriented consistently, so "inside" is
+/// defined. Corners at the same position count as one, because many files repeat each corner.
 pub fn open_edges(mesh: &Mesh) -> usize {
     let mut numbers = HashMap::with_capacity(mesh.corners.len());
     let welded: Vec<u32> = mesh
         .corners
         .iter()
         .map(|corner| {
-            // Adding 0 makes -0 and 0 one position.
+            // Adding 0 makes -0 and 0 the same position.
             let position = corner.to_array().map(|x| (x + 0.0).to_bits());
             let next = numbers.len() as u32;
             *numbers.entry(position).or_insert(next)

@@ -7,32 +7,32 @@ use warpnest_applications_kernels::shapes::{Classify, ClassifyParams, Flatten, L
 use super::FrameError;
 use super::surface::Surface;
 
-/// The flood over one surface, from wall to wall, and what it found.
+/// The flood over one surface, bounded by walls, and its results.
 #[derive(Debug)]
 pub struct Flood {
-    /// The bits of the voxels that the other surface touches, too.
+    /// The bits of the walls, the voxels that the other surface touches, too.
     pub walls: Buffer<u32>,
-    /// The rank of each voxel's parent, and in the end of the least voxel of its region.
+    /// The rank of each voxel's parent; after the flood, the rank of its region's least voxel.
     parents: Buffer<u32>,
-    /// The bits of the voxels that are the least of their regions.
+    /// The bits of the roots, the least voxels of their regions.
     roots: Buffer<u32>,
-    /// The keys of these voxels, and behind them arbitrary ones.
+    /// The keys of the roots, followed by arbitrary words.
     seeds: Buffer<u32>,
-    /// Their ranks.
+    /// The ranks of the roots.
     seed_ranks: Buffer<u32>,
     /// The number of regions.
     regions: Buffer<u32>,
-    /// The winding number of the other surface around each seed, at its rank.
+    /// The winding number of the other surface around each root, at the root's rank.
     windings: Buffer<u32>,
     /// The bits of the voxels inside the other surface.
     pub inside: Buffer<u32>,
-    /// The numbers of voxels inside and of walls.
+    /// The count of voxels inside, and the count of walls.
     counts: Buffer<u32>,
     scratch: Scratch,
 }
 
 impl Flood {
-    /// Returns the buffers of a flood, empty.
+    /// Returns a flood with empty buffers.
     pub fn new(device: &Device) -> Result<Self, FrameError> {
         let words = |length| Buffer::zeroed(device, length);
         Ok(Self {
@@ -49,23 +49,24 @@ impl Flood {
         })
     }
 
-    /// Asks the other surface's table for the voxels of `surface`: those that it has are walls.
+    /// Looks up the voxels of `surface` in the other surface's table, and flags the found ones as
+    /// walls.
     pub fn ask(&mut self, stream: &Stream, surface: &Surface, other: &PageMap<u32, u32>) -> Result<(), FrameError> {
         self.walls.resize(stream, surface.keys.len().div_ceil(32))?;
         other.contains_many_into(stream, &surface.keys, &mut self.walls)?;
         Ok(())
     }
 
-    /// Gives each voxel that is no wall the least voxel of its region. `map` has the rank of each
-    /// voxel of `surface`.
+    /// Computes the least voxel of its region for each voxel that is no wall. `map` has the rank of
+    /// each voxel of `surface`.
     pub fn fill(&mut self, stream: &Stream, surface: &Surface, map: &PageMap<u32, u32>) -> Result<(), FrameError> {
         let (voxels, words) = (surface.keys.len(), surface.keys.len().div_ceil(32));
         self.parents.resize(stream, voxels)?;
         self.roots.resize(stream, words)?;
         let Self { walls, parents, roots, .. } = self;
         let (keys, voxels) = (&surface.keys, voxels as u64);
-        // SAFETY: there is a parent for each voxel, and a bit in walls and roots; the map has the
-        // rank of each key.
+        // SAFETY: there is a parent for each voxel, and a bit for each in walls and roots. The map
+        // has the rank of each key.
         unsafe {
             stream.launch(keys.len(), |uses| Runs {
                 keys: uses.read(keys),
@@ -91,12 +92,12 @@ impl Flood {
         self.seed_ranks.resize(stream, keys.len())?;
         let Self { parents, roots, seeds, seed_ranks, regions, scratch, .. } = self;
         compact(stream, scratch, &surface.keys, roots, seeds, regions)?;
-        // The parent of a root is the root.
+        // The parent of a root is its own rank.
         compact(stream, scratch, parents, roots, seed_ranks, regions)?;
         Ok(())
     }
 
-    /// Finds out which regions lie inside the mesh of `other`, which must be closed.
+    /// Computes which regions lie inside the mesh of `other`, which must be closed.
     pub fn classify(
         &mut self,
         stream: &Stream,
@@ -110,9 +111,9 @@ impl Flood {
         self.inside.resize(stream, words)?;
         self.counts.fill(stream, 0)?;
         let triangles = other.triangle_count();
-        // SAFETY: the seeds are in ascending order and touch no triangle of the other mesh, since
-        // they are no walls. There is a root and a winding number for each voxel, and a bit in
-        // walls and inside.
+        // SAFETY: the seeds are in ascending order, and no triangle of the other mesh touches them,
+        // because they are no walls. There is a root and a winding number for each voxel, and a bit
+        // for each in walls and inside.
         unsafe {
             stream.launch(triangles as usize, |uses| Wind {
                 corners: uses.read(&other.corners).cast(),
@@ -135,7 +136,7 @@ impl Flood {
         Ok(())
     }
 
-    /// Returns the numbers of voxels inside, of walls, and of regions.
+    /// Returns the counts of voxels inside, of walls, and of regions.
     pub fn counts(&self, stream: &Stream) -> Result<[usize; 3], FrameError> {
         let counts = self.counts.download(stream)?;
         let regions = self.regions.get(stream, 0)?.unwrap_or(0);

@@ -1,4 +1,4 @@
-//! A frame: from two meshes and their motions to what lies where.
+//! The computation of a frame from two meshes and their motions.
 
 use warpnest::{Buffer, Device, PageConfig, PageMap, Stream};
 
@@ -7,28 +7,28 @@ use super::surface::Surface;
 use super::{FrameError, MAX_SIDE, Motion, open_edges};
 use warpnest_voxels::mesh::Mesh;
 
-/// The stages of a frame, in their order.
+/// The names of a frame's stages, in order.
 pub const STAGES: [&str; 7] = ["move", "voxelize", "sort", "build", "ask", "flood", "classify"];
 
-/// The figures of one shape in a frame.
+/// The counts of one shape in a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// The voxels that its surface touches.
+    /// The number of voxels that its surface touches.
     pub voxels: usize,
-    /// The same, each counted for every triangle that touches it.
+    /// The number of these voxels, each counted for every triangle that touches it.
     pub touched: u64,
-    /// The voxels that both surfaces touch.
+    /// The number of voxels that both surfaces touch.
     pub common: usize,
-    /// The regions into which these divide the others.
+    /// The number of regions into which the common voxels divide the others.
     pub regions: usize,
-    /// The voxels inside the other shape; `None` if the other mesh is not closed.
+    /// The number of voxels inside the other shape, or `None` if the other mesh is not closed.
     pub inside: Option<usize>,
 }
 
 /// The result of a frame.
 #[derive(Clone, Debug)]
 pub struct Frame {
-    /// The figures of both shapes.
+    /// The counts of both shapes.
     pub counts: [Counts; 2],
     /// The milliseconds of each of [`STAGES`], for both shapes together, by the device's clock.
     pub milliseconds: [f64; STAGES.len()],
@@ -39,11 +39,11 @@ pub struct Frame {
 pub struct Voxels {
     /// The key of each voxel, in ascending order.
     pub keys: Vec<u32>,
-    /// The last triangle that touches it.
+    /// The last triangle that touches each voxel.
     pub triangles: Vec<u32>,
-    /// Whether the other surface touches it, too.
+    /// Whether the other surface also touches the voxel.
     pub common: Vec<bool>,
-    /// Whether it lies inside the other shape; always false if the other mesh is not closed.
+    /// Whether the voxel lies inside the other shape; always false if the other mesh is not closed.
     pub inside: Vec<bool>,
 }
 
@@ -56,18 +56,18 @@ struct Shape {
     open_edges: usize,
 }
 
-/// Two shapes on a device, and a grid.
+/// Two shapes on a device, in a grid.
 #[derive(Debug)]
 pub struct Scene {
     side: u32,
     stream: Stream,
     shapes: [Shape; 2],
-    /// Whether the last frame failed, so that buffers of different frames may be side by side.
+    /// Whether the last frame failed, so that buffers may be of different frames.
     failed: bool,
 }
 
 impl Scene {
-    /// Brings two meshes at rest to the device. Motions put them into a grid with `side` voxels a
+    /// Copies two meshes at rest to the device. Motions place them in a grid with `side` voxels per
     /// side.
     pub fn new(device: &Device, meshes: [&Mesh; 2], side: u32) -> Result<Self, FrameError> {
         if !(8..=MAX_SIDE).contains(&side) {
@@ -75,7 +75,7 @@ impl Scene {
         }
         let shape = |mesh: &Mesh| -> Result<Shape, FrameError> {
             let none = Buffer::<u32>::zeroed(device, 0)?;
-            // A surface has each of its voxels once.
+            // A surface has each of its voxels only once.
             let config = PageConfig::default().assume_unique();
             let map = config.build(device, &none, &none)?;
             let (surface, flood) = (Surface::new(device, mesh)?, Flood::new(device)?);
@@ -85,12 +85,12 @@ impl Scene {
         Ok(Self { side, stream: device.stream()?, shapes: [shape(a)?, shape(b)?], failed: false })
     }
 
-    /// Returns the number of edges of each mesh at which it is not closed.
+    /// Returns the number of open edges of each mesh; a closed mesh has none.
     pub fn open_edges(&self) -> [usize; 2] {
         self.shapes.each_ref().map(|shape| shape.open_edges)
     }
 
-    /// Computes a frame from scratch; waits for it. After an error there are no voxels to copy
+    /// Computes a frame from scratch, and waits for it. After an error no voxels can be copied
     /// until another frame succeeds.
     pub fn frame(&mut self, motions: &[Motion; 2]) -> Result<Frame, FrameError> {
         self.failed = true;
@@ -149,8 +149,8 @@ impl Scene {
         Ok(Frame { counts, milliseconds })
     }
 
-    /// Copies the voxels of both shapes in the last frame to the host. If that frame failed, it is
-    /// [`FrameError::NoFrame`].
+    /// Copies the voxels of both shapes in the last frame to the host. If that frame failed, this
+    /// returns [`FrameError::NoFrame`].
     pub fn voxels(&self) -> Result<[Voxels; 2], FrameError> {
         if self.failed {
             return Err(FrameError::NoFrame);

@@ -1,4 +1,4 @@
-//! Words on pictures, in a font that is part of the program.
+//! Text on pictures, in a font that is part of the program.
 
 use std::sync::OnceLock;
 
@@ -6,7 +6,7 @@ use plotters::prelude::{BitMapBackend, IntoDrawingArea, IntoFont, Text, WHITE};
 use plotters::style::{Color, FontStyle, register_font};
 use thiserror::Error;
 
-/// The reason why no words can be written.
+/// The reason why text cannot be written.
 #[derive(Debug, Error)]
 pub enum LetteringError {
     #[error("the program's font is damaged; build the program again")]
@@ -15,20 +15,20 @@ pub enum LetteringError {
     Draw(String),
 }
 
-/// The program's font, ready for use; also for plots, under the name "sans-serif".
+/// The program's font, registered for use. Plots use it, too, under the name "sans-serif".
 #[derive(Debug)]
 pub struct Lettering(());
 
 impl Lettering {
-    /// Makes the font known.
+    /// Registers the font.
     pub fn new() -> Result<Self, LetteringError> {
         static REGISTERED: OnceLock<bool> = OnceLock::new();
         let register = || register_font("sans-serif", FontStyle::Normal, dejavu::sans_condensed::regular()).is_ok();
         if *REGISTERED.get_or_init(register) { Ok(Self(())) } else { Err(LetteringError::Font) }
     }
 
-    /// Writes white letters of this height on a picture of three bytes a pixel; `at` is their upper
-    /// left corner.
+    /// Writes white letters of this height on a picture with three bytes per pixel. Their upper
+    /// left corner is at `at`.
     pub fn write(
         &self,
         pixels: &mut [u8],
@@ -55,7 +55,7 @@ mod tests {
         Lettering::new().unwrap().write(&mut pixels, (100, 40), "voxels", (10, 20), 12).unwrap();
         let bright = |rows: std::ops::Range<usize>| pixels[300 * rows.start..300 * rows.end].iter().any(|x| *x > 100);
         assert!(!bright(0..18) && bright(20..36));
-        // Words that do not fit are cut off.
+        // Text that does not fit is cut off.
         Lettering::new().unwrap().write(&mut pixels, (100, 40), "voxels", (-5, 38), 200).unwrap();
     }
 }

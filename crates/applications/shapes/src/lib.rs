@@ -1,5 +1,5 @@
-//! Two closed surfaces that move: their voxels, tables of these, and which part of each lies inside
-//! the other, all on a device and anew for every frame (Alcantara 2011, figure 4.1).
+//! Two moving closed surfaces: their voxels, hash tables of these, and the part of each inside the
+//! other. A device computes all for every frame (Alcantara 2011, figure 4.1).
 #![allow(missing_docs, reason = "this crate is for its example, and is not published; fields say what they are")]
 
 pub mod animation;
@@ -20,7 +20,7 @@ use warpnest::Module;
 /// The kernels of the applications.
 static KERNELS: Module = warpnest::module!("../../kernels/ptx/applications");
 
-/// The reason why there is no frame.
+/// The reason why a frame cannot be computed.
 #[derive(Debug, Error)]
 pub enum FrameError {
     #[error("a grid of {side} voxels a side is out of range; take 8 to {}", MAX_SIDE)]

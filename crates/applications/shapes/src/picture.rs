@@ -1,5 +1,5 @@
-//! Pictures of a frame: union, intersection and difference as surfaces, the curve where the shapes
-//! meet glowing on each.
+//! Pictures of a frame: union, intersection and difference of the shapes as surfaces, with a
+//! glowing curve where they meet.
 
 use glam::{DMat3, DVec3, Vec3};
 use rayon::prelude::*;
@@ -20,7 +20,7 @@ pub enum Body {
 pub const BODIES: [Body; 3] = [Body::Union, Body::Intersection, Body::Difference];
 
 impl Body {
-    /// Returns what stands under the body's picture.
+    /// Returns the text under the body's picture.
     pub fn name(self) -> &'static str {
         match self {
             Body::Union => "A or B",
@@ -29,8 +29,8 @@ impl Body {
         }
     }
 
-    /// Returns whether a voxel of a shape's surface is part of the body's surface, if it lies
-    /// inside the other shape or not. 0 is shape A.
+    /// Returns whether a voxel of a shape's surface is part of the body's surface. `shape` is 0 for
+    /// A, and `inside` means inside the other shape.
     fn has(self, shape: usize, inside: bool) -> bool {
         match self {
             Body::Union => !inside,
@@ -43,14 +43,15 @@ impl Body {
 type Colour = [f32; 3];
 const COLOURS: [Colour; 2] = [[0.13, 0.36, 0.95], [0.10, 0.72, 0.62]];
 const CURVE: Colour = [1.6, 0.62, 0.12];
-/// The colour of surfaces of which it is not defined whether they are inside.
+/// The colour of surfaces for which "inside" is not defined.
 const UNKNOWN: Colour = [0.42, 0.40, 0.44];
 
-/// The shape number of pixels that show the curve, and of those that show nothing.
+/// The `shape` of pixels that show the curve.
 const ON_CURVE: u8 = 2;
+/// The `shape` of pixels that show nothing.
 const NOTHING: u8 = 3;
 
-/// Returns the directions that the triangles of a moved mesh face.
+/// Returns the unit normals of the triangles of a moved mesh.
 pub fn normals(mesh: &Mesh, motion: &Motion) -> Vec<Vec3> {
     let at: Vec<DVec3> =
         mesh.corners.par_iter().map(|corner| DVec3::from_array(motion.apply(corner.to_array()))).collect();
@@ -61,16 +62,16 @@ pub fn normals(mesh: &Mesh, motion: &Motion) -> Vec<Vec3> {
     mesh.triangles.par_iter().map(facing).collect()
 }
 
-/// One shape of a frame, to be drawn.
+/// A shape of a frame, with the data to draw it.
 #[derive(Clone, Copy)]
 pub struct Drawn<'a> {
     pub voxels: &'a Voxels,
     pub normals: &'a [Vec3],
-    /// Whether it is known which of its voxels are inside the other shape.
+    /// Whether `voxels.inside` is known for this shape.
     pub known: bool,
 }
 
-/// The nearest voxel at a pixel.
+/// The nearest voxel that covers a pixel.
 #[derive(Clone, Copy)]
 struct Pixel {
     depth: f32,
@@ -78,9 +79,10 @@ struct Pixel {
     shade: f32,
 }
 
-/// Draws one body in a picture of `width` by `height` pixels, three bytes each, from the top left.
+/// Draws a body in a picture of `width` by `height` pixels with three bytes each, from the top
+/// left.
 ///
-/// The whole grid, with `side` voxels a side, is seen from `yaw` and `pitch` degrees.
+/// The picture shows the whole grid, with `side` voxels per side, from `yaw` and `pitch` degrees.
 pub fn draw(
     shapes: &[Drawn<'_>; 2],
     body: Body,
@@ -113,7 +115,7 @@ pub fn draw(
             let columns = pixel_range(across, reach, width);
             let shade = {
                 let normal = shape.normals[shape.voxels.triangles[i] as usize];
-                // What is seen of a surface faces the viewer.
+                // The visible side of a surface faces the viewer.
                 let normal = if normal.dot(toward) < 0.0 { -normal } else { normal };
                 let shine = normal.dot((light + toward).normalize()).max(0.0).powi(40);
                 0.16 + 0.2 * (0.5 + 0.5 * normal.dot(up)) + 0.75 * normal.dot(light).max(0.0) + 0.35 * shine
@@ -132,13 +134,14 @@ pub fn draw(
     coloured(&pixels, colours, (width, height), side as f32)
 }
 
-/// Returns the pixels of a row or column of `length` that are up to `reach` away.
+/// Returns the range of pixels, in a row or column of `length`, that are up to `reach` from
+/// `middle`.
 fn pixel_range(middle: f32, reach: f32, length: usize) -> std::ops::Range<usize> {
     let bound = |x: f32| (x.round().max(0.0) as usize).min(length);
     bound(middle - reach)..bound(middle + reach)
 }
 
-/// Returns the colours of the nearest voxels, darker in hollows, with a halo around the curve.
+/// Returns the colours of the pixels, darker in hollows and with a halo around the curve.
 fn coloured(pixels: &[Pixel], colours: [Colour; 2], (width, height): (usize, usize), depth_range: f32) -> Vec<u8> {
     let depths = pixels.iter().map(|pixel| pixel.depth.max(-depth_range)).collect();
     let around = blur(depths, (width, height), height / 49 + 1);
@@ -169,8 +172,8 @@ mod tests {
     use super::*;
     use crate::pack;
 
-    /// Returns two flat squares one above the other, of which the upper one is inside, and a line
-    /// in common.
+    /// Returns two flat squares, one above the other, with a common line. The upper square is
+    /// inside.
     fn squares() -> [Voxels; 2] {
         [10, 20].map(|z| {
             let keys: Vec<u32> = (0..1024).map(|i| pack([i % 32, i / 32, z])).collect();
@@ -196,7 +199,7 @@ mod tests {
             assert!(count(&picture, hot) > 100, "{body:?}");
             [count(&picture, blue) > 1000, count(&picture, green) > 1000]
         });
-        // A lies outside of B, B inside of A and before it.
+        // A lies outside B. B lies inside A and in front of it.
         assert_eq!(seen, [[true, false], [false, true], [false, true]]);
         let open = shapes.map(|shape| Drawn { known: false, ..shape });
         let grey = draw(&open, Body::Union, 32, [0.0, 0.0], (128, 128));

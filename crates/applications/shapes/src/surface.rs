@@ -8,45 +8,45 @@ use warpnest_applications_kernels::shapes::{CountPieces, Motion, MoveCorners, Su
 use super::FrameError;
 use warpnest_voxels::mesh::Mesh;
 
-/// The most voxels that all triangles of a shape touch, each counted for every triangle.
+/// The maximum number of voxels that a shape's triangles touch, each counted for every triangle.
 const MAX_TOUCHED: u64 = 1 << 31;
 
-/// One surface: its mesh where it is now, and the voxels that it touches.
+/// A surface: its moved mesh, and the voxels that it touches.
 ///
-/// Every buffer except the mesh's has another length in every frame.
+/// Every buffer except the mesh's buffers has a different length in every frame.
 #[derive(Debug)]
 pub struct Surface {
-    /// The corners of the mesh at rest, three coordinates each.
+    /// The corners of the mesh at rest, with three coordinates each.
     rest: Buffer<f64>,
-    /// The corners where they are now.
+    /// The corners of the moved mesh.
     pub corners: Buffer<f64>,
-    /// The numbers of three corners for each triangle.
+    /// The indices of three corners for each triangle.
     pub triangles: Buffer<u32>,
     /// The number of pieces of each triangle.
     pieces: Buffer<u64>,
-    /// The first piece of each triangle, and the number of all pieces.
+    /// The index of the first piece of each triangle, then the number of all pieces.
     starts: Buffer<u64>,
     /// The number of voxels of each piece.
     touched: Buffer<u64>,
-    /// The offset of each piece's first voxel, and the number of all voxels.
+    /// The offset of each piece's first voxel, then the number of all voxels.
     offsets: Buffer<u64>,
-    /// The keys of the voxels that triangles touch, sorted, with repeats.
+    /// The sorted keys of the voxels that triangles touch, with repeats.
     repeated_keys: Buffer<u32>,
-    /// The numbers of the triangles that touch them.
+    /// The index of the triangle that touches each voxel of `repeated_keys`.
     repeated_numbers: Buffer<u32>,
     keep: Buffer<u32>,
     count: Buffer<u32>,
     /// The key of each voxel, in ascending order.
     pub keys: Buffer<u32>,
-    /// The last triangle that touches each voxel.
+    /// The index of the last triangle that touches each voxel.
     pub numbers: Buffer<u32>,
-    /// The numbers 0, 1, 2 … as many as there are voxels.
+    /// The ranks of the voxels: 0, 1, 2 and so on.
     pub ranks: Buffer<u32>,
     scratch: Scratch,
 }
 
 impl Surface {
-    /// Returns a surface whose mesh is on the device, without voxels yet.
+    /// Returns a surface whose mesh is on the device, but which has no voxels yet.
     pub fn new(device: &Device, mesh: &Mesh) -> Result<Self, FrameError> {
         device.load(&crate::KERNELS)?;
         let coordinates: Vec<f64> = mesh.corners.iter().flat_map(DVec3::to_array).collect();
@@ -76,7 +76,7 @@ impl Surface {
         self.pieces.len() as u64
     }
 
-    /// Queues moving the mesh from its rest.
+    /// Queues the kernel that moves the mesh from its position at rest.
     pub fn move_to(&mut self, stream: &Stream, motion: &Motion) -> Result<(), FrameError> {
         let corners = self.rest.len() as u64 / 3;
         let plan = Motion { corners, ..*motion };
@@ -91,12 +91,13 @@ impl Surface {
         Ok(())
     }
 
-    /// Finds the voxels of a grid with `side` voxels a side that the triangles touch, in the order
-    /// of the triangles. Returns their number, each counted for every triangle that touches it.
+    /// Finds the voxels that the triangles touch in a grid with `side` voxels per side, in the
+    /// order of the triangles. Returns their number, each counted for every triangle that touches
+    /// it.
     pub fn voxelize(&mut self, stream: &Stream, side: u32) -> Result<u64, FrameError> {
         let mut plan = SurfaceParams { triangles: self.triangle_count(), pieces: 0, side, padding: 0 };
-        // SAFETY: `pieces` has an element for each triangle. Triangles name corners that the mesh
-        // has.
+        // SAFETY: `pieces` has an element for each triangle, and triangles refer to corners that
+        // the mesh has.
         unsafe {
             stream.launch(plan.triangles as usize, |uses| CountPieces {
                 corners: uses.read(&self.corners).cast(),
@@ -107,7 +108,7 @@ impl Surface {
         }
         exclusive_scan(stream, &mut self.scratch, &self.pieces, &mut self.starts)?;
         plan.pieces = self.starts.get(stream, self.pieces.len())?.unwrap_or(0);
-        // Nearly every piece has a voxel.
+        // Nearly every piece has a voxel, so the limit applies.
         check_touched(plan.pieces)?;
 
         self.touched.resize(stream, plan.pieces as usize)?;
@@ -123,9 +124,9 @@ impl Surface {
         Ok(touched)
     }
 
-    /// Sorts the voxels that triangles touch, and leaves each once.
+    /// Sorts the voxels that triangles touch, and keeps each voxel once.
     pub fn sort(&mut self, stream: &Stream) -> Result<(), FrameError> {
-        // The sort is stable, so the last triangle of each voxel stays.
+        // The sort is stable, so the last triangle of each voxel is kept.
         sort_pairs(stream, &mut self.scratch, &mut self.repeated_keys, &mut self.repeated_numbers)?;
         let length = self.repeated_keys.len();
         self.keep.resize(stream, length.div_ceil(32))?;
@@ -142,10 +143,10 @@ impl Surface {
         Ok(iota(stream, &mut self.ranks)?)
     }
 
-    /// Launches the kernel that counts voxels, or the one that writes them.
+    /// Launches the kernel that counts voxels, or the kernel that writes them.
     fn launch_voxelize(&mut self, stream: &Stream, write: bool, plan: SurfaceParams) -> Result<(), FrameError> {
-        // SAFETY: the starts belong to the plan's pieces; counting writes a count for each, and
-        // writing finds as many voxels again.
+        // SAFETY: the starts belong to the plan's pieces. Counting writes a count for each, and
+        // writing finds the same voxels again.
         unsafe {
             stream.launch_dyn(plan.pieces as usize, |uses| {
                 let count = Voxelize::<false> {

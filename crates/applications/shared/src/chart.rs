@@ -10,11 +10,13 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// The colours of text and of what matters less.
+/// The colour of text.
 pub const INK: RGBColor = RGBColor(34, 34, 34);
+/// The colour of less important parts.
 pub const GREY: RGBColor = RGBColor(190, 190, 190);
-/// The blue and the vermilion of Okabe and Ito.
+/// Okabe and Ito's blue.
 pub const BLUE: RGBColor = RGBColor(0, 114, 178);
+/// Okabe and Ito's vermilion.
 pub const VERMILION: RGBColor = RGBColor(213, 94, 0);
 
 /// The format of a chart.
@@ -25,7 +27,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Returns the format that the end of a file's name says.
+    /// Returns the format that the extension of a file's name implies.
     pub fn of(path: &Path) -> anyhow::Result<Self> {
         let extension = path.extension().and_then(|extension| extension.to_str()).map(str::to_ascii_lowercase);
         match extension.as_deref() {
@@ -36,11 +38,11 @@ impl Format {
     }
 }
 
-/// A drawing backend with errors that `anyhow` takes.
+/// A drawing backend whose errors can be converted to `anyhow`'s.
 pub trait Canvas: DrawingBackend<ErrorType: 'static> {}
 impl<B: DrawingBackend<ErrorType: 'static>> Canvas for B {}
 
-/// A chart, which is drawn on an area of whichever format.
+/// A chart that can be drawn on an area of any backend.
 pub trait Chart {
     fn draw<B: Canvas>(&self, area: &DrawingArea<B, Shift>) -> anyhow::Result<()>;
 }
@@ -53,12 +55,12 @@ pub struct ChartFile<'p> {
 }
 
 impl<'p> ChartFile<'p> {
-    /// Returns the file, if its name says the format.
+    /// Returns the file, if its name implies a format.
     pub fn new(path: &'p Path) -> anyhow::Result<Self> {
         Ok(Self { path, format: Format::of(path)? })
     }
 
-    /// Draws a chart of so many pixels, and writes it.
+    /// Draws a chart of `size` pixels, and writes it.
     pub fn write(self, size: (u32, u32), chart: &impl Chart) -> anyhow::Result<()> {
         let bytes = match self.format {
             Format::Svg => svg(size, chart)?.into_bytes(),
@@ -68,8 +70,8 @@ impl<'p> ChartFile<'p> {
     }
 }
 
-/// Returns a chart of so many pixels as the text of an SVG file, whose texts stay texts in whatever
-/// sans-serif font the reader has.
+/// Returns a chart of `size` pixels as the text of an SVG file. Its labels stay text, in the
+/// reader's sans-serif font.
 pub fn svg(size: (u32, u32), chart: &impl Chart) -> anyhow::Result<String> {
     register_fonts()?;
     let mut text = String::new();
@@ -77,7 +79,7 @@ pub fn svg(size: (u32, u32), chart: &impl Chart) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// Returns a chart of so many pixels as a PNG file, drawn with the program's own font.
+/// Returns a chart of `size` pixels as a PNG file, in the program's own font.
 pub fn png(size: (u32, u32), chart: &impl Chart) -> anyhow::Result<Vec<u8>> {
     register_fonts()?;
     let mut pixels = vec![0; 3 * (size.0 * size.1) as usize];
@@ -92,7 +94,7 @@ pub fn png(size: (u32, u32), chart: &impl Chart) -> anyhow::Result<Vec<u8>> {
 /// The plane between two logarithmic axes.
 pub type LogPlane<'a, B> = ChartContext<'a, B, Cartesian2d<LogCoord<f64>, LogCoord<f64>>>;
 
-/// Draws a title and two logarithmic axes with their names; the labels of `y` have so many pixels.
+/// Draws a title and two logarithmic axes with names; the labels of `y` are `y_labels` pixels wide.
 pub fn log_axes<'a, B: Canvas>(
     area: &'a DrawingArea<B, Shift>,
     title: &str,
@@ -122,7 +124,7 @@ pub fn log_axes<'a, B: Canvas>(
     Ok(chart)
 }
 
-/// Registers the font for pixels, under the name that SVG gives to whatever the reader has.
+/// Registers the fonts for PNG, under the name that SVG uses for the reader's own font.
 pub fn register_fonts() -> anyhow::Result<()> {
     static REGISTERED: OnceLock<bool> = OnceLock::new();
     let registered = REGISTERED.get_or_init(|| {

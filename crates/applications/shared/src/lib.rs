@@ -1,5 +1,5 @@
-//! What the programs share: the ends of a program, files that are read within a limit of memory,
-//! charts, and how their tests run them.
+//! The shared parts of the programs: running a program, reading files within a limit of memory,
+//! charts, and running the programs in tests.
 #![allow(missing_docs, reason = "this crate is for the programs, and is not published; fields say what they are")]
 
 pub mod allocator;

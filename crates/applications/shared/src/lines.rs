@@ -1,9 +1,9 @@
-//! Line ends of all kinds, as one.
+//! The conversion of all kinds of line ends to one.
 
 use std::io::{self, BufRead, Read};
 
-/// Text whose lines end with a line feed, also where a carriage return alone ends them in the file.
-/// It has as many bytes as the text in the file.
+/// A text whose lines all end with a line feed, even if a carriage return alone ends them in the
+/// file. Its length is the file's.
 pub struct LineEnds<R>(pub R);
 
 impl<R: BufRead> Read for LineEnds<R> {
@@ -23,8 +23,8 @@ impl<R: BufRead> Read for LineEnds<R> {
     }
 }
 
-/// Reads some bytes; returns how many, and if the last one is a carriage return the byte behind it,
-/// which is not read.
+/// Reads some bytes and returns their count. After a carriage return at their end, it also returns
+/// the next byte, without consuming it.
 pub(crate) fn read_with_next(from: &mut impl BufRead, bytes: &mut [u8]) -> io::Result<(usize, Option<u8>)> {
     let there = from.fill_buf()?;
     let read = there.len().min(bytes.len());

@@ -1,4 +1,4 @@
-//! The limit of the memory that a program may take, what is left of it, and vectors that grow
+//! The limit of the memory that a program may take, the memory that is left, and vectors that grow
 //! within it.
 
 use crate::size::{self, Size};
@@ -8,18 +8,18 @@ use std::sync::{Mutex, PoisonError};
 use thiserror::Error;
 use warpnest::Device;
 
-/// The least limit: buffers for reading take some memory.
+/// The minimum limit, because buffers for reading take some memory.
 pub const MIN_LIMIT: u64 = 32 << 20;
 
-/// The words for a limit that the system does not set.
+/// The message if the system cannot set a limit.
 pub const CANNOT_LIMIT: &str = "the system cannot limit the memory; leave out --memory";
 
 /// The option that limits the memory of a program.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct MemoryArgument {
-    /// The most memory of the host that is taken for files and what becomes of them, at least 32M:
-    /// bytes, or a number with K, M, G or T behind it, such as 4G. By default, on the CPU, nine
-    /// tenths of what is free
+    /// The maximum memory on the host for files and data made of them, at least 32M: bytes, or a
+    /// number with K, M, G or T after it, such as 4G. By default, nine tenths of the free memory on
+    /// the CPU
     #[arg(long, value_name = "SIZE", value_parser = limit)]
     memory: Option<u64>,
 }
@@ -30,10 +30,10 @@ fn limit(text: &str) -> Result<u64, String> {
 }
 
 impl MemoryArgument {
-    /// Limits the memory of the process, from now on.
+    /// Limits the memory of the process from now on.
     ///
-    /// The system keeps the limit, so that it holds for whatever allocates. The driver of a GPU
-    /// reserves memory as it likes, so that there only a limit that was given counts.
+    /// The system enforces the limit, so it applies to every allocation. On a GPU only a given
+    /// limit counts, because the driver reserves any amount of memory.
     pub fn apply(self, device: &Device) -> io::Result<()> {
         let default =
             || (*device == Device::cpu()).then(left).filter(|left| *left != u64::MAX).map(|left| left / 10 * 9);
@@ -47,16 +47,16 @@ impl MemoryArgument {
 #[cfg(unix)]
 fn set(limit: u64) -> io::Result<()> {
     use rustix::process::{Resource, getrlimit, setrlimit};
-    // The stacks of the threads are no data of the user. Many cores have many.
+    // The threads are started before, because their stacks should not count.
     rayon::current_num_threads();
     let limit = taken().saturating_add(limit);
     let mut limits = getrlimit(Resource::Data);
-    // What the user's shell allows is not raised.
+    // A lower limit that the user's shell has set is kept.
     limits.current = Some(limits.current.map_or(limit, |before| before.min(limit)));
     Ok(setrlimit(Resource::Data, limits)?)
 }
 
-/// Returns the bytes that count for the limit now, if the system tells.
+/// Returns the bytes that already count towards the limit, or 0 if the system does not tell.
 #[cfg(unix)]
 fn taken() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -70,13 +70,13 @@ fn set(_limit: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the bytes that the process may still take: of the machine, of its control groups, and of
-/// its limits. `u64::MAX` if that is not known.
+/// Returns the bytes that the process may still take, within the machine, its control groups and
+/// its own limits. Returns `u64::MAX` if this is not known.
 pub fn left() -> u64 {
     Device::cpu().memory().map_or(u64::MAX, |memory| memory.free)
 }
 
-/// A vector, or something else that is read, that does not fit the memory that is left.
+/// The error for a vector or other data that does not fit in the memory that is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
     "more memory is needed than the program may take: {} more, and {} are left; allow more by --memory, or divide the file",
@@ -88,22 +88,23 @@ pub struct OutOfMemory {
     pub left: u64,
 }
 
-/// Fails unless so many bytes are left.
+/// Fails unless `asked` bytes are left.
 pub fn check(asked: u64) -> Result<(), OutOfMemory> {
     let left = left();
     if asked <= left { Ok(()) } else { Err(OutOfMemory { asked, left }) }
 }
 
-/// The bytes from which on a vector's growth is compared with what is left. For fewer, to read what
-/// is left would take longer than the allocation.
+/// The minimum growth of a vector, in bytes, for which the memory left is checked. For less, the
+/// check would take longer than the allocation.
 const CHECKED: u64 = 1 << 20;
 
-/// Makes space for further elements, as [`Vec::reserve`] does, if the memory is left for them.
+/// Reserves space for more elements, as [`Vec::reserve`] does, or fails if too little memory is
+/// left.
 pub fn reserve<T>(vector: &mut Vec<T>, additional: usize) -> Result<(), OutOfMemory> {
     if vector.capacity() - vector.len() >= additional {
         return Ok(());
     }
-    // A vector at least doubles.
+    // A vector at least doubles its capacity.
     let capacity = (vector.len().saturating_add(additional)).max(2 * vector.capacity());
     let asked = ((capacity - vector.capacity()) as u64).saturating_mul(size_of::<T>() as u64);
     if asked >= CHECKED {
@@ -112,16 +113,16 @@ pub fn reserve<T>(vector: &mut Vec<T>, additional: usize) -> Result<(), OutOfMem
     vector.try_reserve(additional).map_err(|_| OutOfMemory { asked, left: left() })
 }
 
-/// What the program does now, for the message with which it ends if memory runs out.
+/// The current work of the program, for the message with which it ends if memory runs out.
 pub(crate) static DOING: Mutex<Doing> = Mutex::new(Doing { what: String::new(), remedy: "" });
 
 pub(crate) struct Doing {
     pub what: String,
-    /// What a user can do about it, beside allowing more memory.
+    /// The advice to the user, besides allowing more memory.
     pub remedy: &'static str,
 }
 
-/// Says what the program does from now on, and what a user can do if memory does not suffice.
+/// Sets the current work of the program, and the advice to the user.
 pub fn now(what: String, remedy: &'static str) {
     *DOING.lock().unwrap_or_else(PoisonError::into_inner) = Doing { what, remedy };
 }

@@ -1,9 +1,9 @@
-//! The message of an error with its causes' messages.
+//! The message of an error, with the messages of its causes.
 
 use std::error::Error;
 
-/// Returns the texts of an error and of its causes, each once: some errors of other crates have the
-/// text of their cause in their own.
+/// Returns the texts of an error and of its causes. A text is left out if the error before it
+/// contains it, as some errors of other crates do.
 pub fn with_causes(error: &dyn Error) -> String {
     let mut message = error.to_string();
     let mut last = message.clone();

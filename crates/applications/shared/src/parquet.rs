@@ -1,4 +1,4 @@
-//! Parquet files whose metadata lie, and what their decoder does about it.
+//! Protection against Parquet files with wrong metadata, and against panics of their decoder.
 
 use crate::shown::shortened;
 use crate::table::{FileError, Result};
@@ -7,11 +7,11 @@ use parquet::file::metadata::ParquetMetaData;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 
-/// Reads a file by `read`, whose panics become errors.
+/// Reads a file by `read`, and turns its panics into errors.
 ///
-/// The crate `parquet` panics at some damage of a file (60.1.0 at a dictionary that is cut short).
+/// The crate `parquet` panics at some damaged files (60.1.0 at a truncated dictionary).
 pub fn caught<T, E: From<FileError>>(path: &Path, read: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
-    // What a panic leaves half done is dropped: nothing outside refers to it.
+    // Unwinding drops everything that a panic leaves incomplete, and nothing outside refers to it.
     panic::catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|payload| {
         let text = payload.downcast_ref::<&str>().copied();
         let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no reason given");
@@ -20,7 +20,7 @@ pub fn caught<T, E: From<FileError>>(path: &Path, read: impl FnOnce() -> Result<
     })
 }
 
-/// Reads without the messages of panics, which [`caught`] makes errors of.
+/// Reads without printing the messages of panics, which [`caught`] turns into errors.
 pub fn without_panic_messages<T>(read: impl FnOnce() -> T) -> T {
     let hook = panic::take_hook();
     panic::set_hook(Box::new(|_| ()));
@@ -29,8 +29,8 @@ pub fn without_panic_messages<T>(read: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Checks what a file says of the columns with these indices: that they can be unpacked, and have
-/// as many rows as the file. Readers believe it.
+/// Checks the metadata of the columns with these indices: they can be decompressed, and have as
+/// many rows as the file. Readers trust the metadata.
 pub fn check(path: &Path, metadata: &ParquetMetaData, columns: &[usize]) -> Result<()> {
     let damaged = |what| Err(FileError::Damaged { path: path.to_owned(), what });
     let of_file = metadata.file_metadata().num_rows();
@@ -52,7 +52,7 @@ pub fn check(path: &Path, metadata: &ParquetMetaData, columns: &[usize]) -> Resu
                 let instead = "Snappy, or without compression";
                 return Err(FileError::Unsupported { path, column: name, is, instead });
             }
-            // A row of a flat column is a value, or stands for one that is missing.
+            // A row of a flat column counts as a value, even if the value is missing.
             let (values, is_flat) = (column.num_values(), column.column_descr().max_rep_level() == 0);
             if is_flat && values != rows {
                 let group = number + 1;

@@ -1,4 +1,4 @@
-//! Numbers and texts, as people are shown them.
+//! Numbers and texts in the form in which users see them.
 
 /// Returns a number with commas between its thousands.
 pub fn grouped(number: u64) -> String {
@@ -13,13 +13,13 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
-/// Returns a text, cut to what a message or a column of a table holds, and without what a terminal
-/// obeys.
+/// Returns a text cut to fit messages and columns, with spaces for control characters, which a
+/// terminal would obey.
 pub fn shortened(text: &str) -> String {
     cut(text, 40)
 }
 
-/// Returns a text, cut to some characters and without what a terminal obeys.
+/// Returns a text cut to `most` characters, with spaces for control characters.
 pub fn cut(text: &str, most: usize) -> String {
     let plain = |character: char| if character.is_control() { ' ' } else { character };
     if text.chars().nth(most).is_none() {

@@ -1,8 +1,8 @@
-//! Sizes of memory, as people write them.
+//! Sizes of memory, as users write them.
 
 use std::fmt;
 
-/// A number of bytes, which is shown in the largest unit that it has one of.
+/// A count of bytes, shown in the largest unit of which it has at least one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Size(pub u64);
 
@@ -24,7 +24,7 @@ impl fmt::Display for Size {
     }
 }
 
-/// Returns the bytes that a text says: a number, and a unit from `K` to `T` behind it.
+/// Returns the bytes that a text stands for: a number, optionally with a unit from `K` to `T`.
 pub fn parse(text: &str) -> Result<u64, String> {
     const WRONG: &str = "give bytes, or a number with K, M, G or T behind it, such as 500M or 4G";
     let lower = text.trim().to_ascii_uppercase();

@@ -1,5 +1,5 @@
-//! Programs run by their tests as a person runs them: in processes of their own, also with little
-//! memory; and files that are wrong in every way.
+//! Helpers for tests that run a program in its own process as a user does, also with little memory,
+//! and files that are wrong in many ways.
 
 use crate::program::succeeds;
 use clap::{CommandFactory, Parser};
@@ -9,12 +9,12 @@ use std::io::{Cursor, Stdout, Write};
 use std::process::{Command, Output, exit};
 use tempfile::TempDir;
 
-/// The variable with a program's arguments, one a line.
+/// The environment variable with a program's arguments, one per line.
 const ARGUMENTS: &str = "WARPNEST_PROGRAM_ARGUMENTS";
-/// The variable with the bytes of address space that the process may take.
+/// The environment variable with the maximum bytes of the process's address space.
 const ADDRESS_SPACE: &str = "WARPNEST_PROGRAM_ADDRESS_SPACE";
-/// The address space of programs that read hostile files: on a machine with more memory, what
-/// takes all of it would be seen only by those who wait.
+/// The address space of programs that read hostile files. On a machine with much memory, a file
+/// that takes all of it would be noticed late.
 const MAX_ADDRESS_SPACE: u64 = 8 << 30;
 
 /// Runs the program of the running test binary, which has a test `tests::run_as_a_program` that
@@ -23,7 +23,7 @@ pub fn run(arguments: &[&str]) -> Output {
     run_within(MAX_ADDRESS_SPACE, arguments)
 }
 
-/// Does the same with so many bytes of address space.
+/// Does the same as [`run`] with `address_space` bytes of address space.
 pub fn run_within(address_space: u64, arguments: &[&str]) -> Output {
     let mut command = program(arguments);
     command.env(ADDRESS_SPACE, address_space.to_string());
@@ -32,7 +32,7 @@ pub fn run_within(address_space: u64, arguments: &[&str]) -> Output {
     command.output().expect("a test binary can be run")
 }
 
-/// Returns the same program, to be run without a limit.
+/// Returns a command that runs the program without a limit.
 pub fn program(arguments: &[&str]) -> Command {
     let this = std::env::current_exe().expect("a test binary has a path");
     let mut command = Command::new(this);
@@ -40,14 +40,14 @@ pub fn program(arguments: &[&str]) -> Command {
     command
 }
 
-/// Is the program where a test started it, and does nothing otherwise.
+/// Runs the program if a test started this process for it.
 pub fn run_as_a_program<A: Parser>(name: &str, run: impl FnOnce(&A, &mut Stdout) -> anyhow::Result<()>) {
     let Some(arguments) = arguments() else { return };
     let succeeds = succeeds([name.to_owned()].into_iter().chain(arguments), run);
     exit(if succeeds { 0 } else { 1 });
 }
 
-/// Returns the arguments of the program if a test started this process, which is limited then.
+/// Returns the arguments of the program if a test has started this process, and sets its limit.
 fn arguments() -> Option<Vec<String>> {
     let arguments = std::env::var(ARGUMENTS).ok()?;
     #[cfg(unix)]
@@ -59,7 +59,7 @@ fn arguments() -> Option<Vec<String>> {
     Some(arguments.lines().map(str::to_owned).collect())
 }
 
-/// Returns the standard output and error of a run on the CPU that succeeds.
+/// Returns the standard output and error of a run on the CPU, which must succeed.
 pub fn printed(arguments: &[&str]) -> [String; 2] {
     let output = run(&[arguments, &["--device", "cpu"]].concat());
     let [out, error] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).expect("it is text"));
@@ -82,7 +82,7 @@ pub fn pixels(path: &str) -> ([u32; 2], Vec<[u8; 3]>) {
     ([info.width, info.height], bytes.as_chunks().0.to_vec())
 }
 
-/// Fails unless the program refuses each of the arguments with the words beside them.
+/// Fails unless the program refuses each list of arguments with a message that has its words.
 pub fn assert_refused(wrong: &[(&[&str], &[&str])]) {
     for (arguments, words) in wrong {
         let output = run(arguments);
@@ -93,7 +93,7 @@ pub fn assert_refused(wrong: &[(&[&str], &[&str])]) {
     }
 }
 
-/// Fails unless the program's help has some words, which have commas between them.
+/// Fails unless the program's help contains all words of a list, which is separated by commas.
 pub fn assert_help<A: CommandFactory>(words: &str) {
     A::command().debug_assert();
     let output = run(&["--help"]);
@@ -104,14 +104,14 @@ pub fn assert_help<A: CommandFactory>(words: &str) {
     }
 }
 
-/// Returns a text, compressed by gzip.
+/// Returns a text compressed by gzip.
 pub fn gzip(text: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(text).expect("memory takes it");
     encoder.finish().expect("memory takes it")
 }
 
-/// A folder that goes with the test.
+/// A temporary folder, deleted after the test.
 pub struct Folder(TempDir);
 
 impl Folder {
@@ -120,7 +120,7 @@ impl Folder {
         Self(TempDir::new().expect("there is space for a test"))
     }
 
-    /// Returns the path of a file in the folder; of the folder for an empty name.
+    /// Returns the path of a file in the folder, or of the folder itself if the name is empty.
     pub fn path(&self, name: &str) -> String {
         self.0.path().join(name).display().to_string()
     }
@@ -132,7 +132,7 @@ impl Folder {
     }
 }
 
-/// Returns what a program that must fail says, which is one line.
+/// Returns the one-line message of a program that must fail.
 pub fn refusal(output: &Output) -> String {
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{}: {error}", output.status);
@@ -142,15 +142,15 @@ pub fn refusal(output: &Output) -> String {
     error.trim_end().to_owned()
 }
 
-/// Fails if a message has the same words of a cause twice in succession.
+/// Fails if a message repeats the text of a cause in succession.
 pub fn assert_cause_once(message: &str) {
     let parts: Vec<&str> = message.split(": ").collect();
     let twice = parts.windows(2).find(|pair| pair[0] == pair[1]);
     assert!(twice.is_none(), "{twice:?} in {message}");
 }
 
-/// Files that no program takes for a table with the columns `a` and `b`: a name, the bytes, and
-/// what is said behind the file's name.
+/// Returns files that no program accepts as a table with the columns `a` and `b`: name, bytes, and
+/// the message after the file's name.
 pub fn bad_tables() -> Vec<(&'static str, Vec<u8>, &'static str)> {
     let text = |text: &str| text.as_bytes().to_vec();
     let utf_16 = "\u{feff}a,b\n1,2\n".encode_utf16().flat_map(u16::to_le_bytes).collect();

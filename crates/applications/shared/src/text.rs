@@ -7,7 +7,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// The bytes that are read at once.
+/// The number of bytes read at once.
 const READ_BYTES: usize = 1 << 18;
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
@@ -20,10 +20,10 @@ pub enum TextError {
     Read { path: PathBuf, source: io::Error },
 }
 
-/// A text, unpacked, whose lines end with a line feed.
+/// A decompressed text whose lines end with a line feed.
 pub type Text<'p> = Box<dyn BufRead + Send + 'p>;
 
-/// Opens a file, whatever its name. `progress` is told the bytes of the file, as they are read.
+/// Opens a file, whatever its name. `progress` is called with the bytes as they are read.
 ///
 /// # Errors
 /// [`TextError`].
@@ -43,7 +43,7 @@ pub fn open<'p>(path: &Path, progress: impl FnMut(u64) + Send + 'p) -> Result<Te
     })
 }
 
-/// A reader that tells how many bytes were read.
+/// A reader that reports how many bytes were read.
 struct Counted<R, P> {
     inner: R,
     progress: P,

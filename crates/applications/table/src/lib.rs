@@ -1,10 +1,10 @@
-//! What a file of a table holds, in words for people.
+//! A description of a table's file, in words for users.
 
 use std::fmt;
 use warpnest::files::FileInfo;
 use warpnest_applications_shared::shown::grouped;
 
-/// A file's contents in lines, each with a name before it.
+/// A description of a file in lines, each of which begins with a label.
 ///
 /// ```
 /// use warpnest::{files::FileInfo, Device, PageMap};
@@ -38,7 +38,7 @@ impl fmt::Display for Description<'_> {
     }
 }
 
-/// Returns the bytes of the file for each key, with a decimal.
+/// Returns the file's bytes per key, with one decimal.
 fn per_key(info: &FileInfo) -> String {
     match info.keys {
         0 => "none".to_owned(),
@@ -46,7 +46,7 @@ fn per_key(info: &FileInfo) -> String {
     }
 }
 
-/// Returns a type that loads the file.
+/// Returns the name of a type that can load the file.
 fn type_of(info: &FileInfo) -> String {
     let kind = &info.kind;
     let word = |bytes: u32| match bytes {

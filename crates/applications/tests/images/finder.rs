@@ -1,4 +1,4 @@
-//! What the whole search finds, beside the plain version.
+//! Tests that compare the results of whole searches with the plain version.
 
 use super::plain::{Plain, Set};
 use rand_xoshiro::Xoshiro256StarStar as Random;

@@ -1,4 +1,4 @@
-//! The keys of features of sets of every size.
+//! Tests of the keys of features, with sets of many sizes.
 
 use super::plain;
 use super::search::{Sets, random_points};
@@ -8,12 +8,12 @@ use warpnest_tests::{at, on_all};
 #[test]
 fn keys_are_those_of_the_plain_version() {
     let line = |points: usize| (0..points).map(|i| [3.0 * i as f32, 7.0 - i as f32]).collect::<Vec<_>>();
-    // Many points are as far away as others.
+    // Many points of a grid have equal distances.
     let grid = |points: usize| (0..points).map(|i| [(i % 5) as f32, (i / 5) as f32]).collect::<Vec<_>>();
     let one_place = |points: usize| vec![[1.5f32, -2.5]; points];
     let mut sets: Vec<Vec<[f32; 2]>> = [0, 1, 4, 5, 7, 8, 9, 33].map(|points| random_points(points, 1000.0)).into();
     sets.extend([line(9), grid(25), one_place(9), random_points(40, 1e-3), random_points(20, 3e4), vec![]]);
-    // Of five points in one place and others elsewhere some features have a basis.
+    // With five points in one place and other points elsewhere, some features have a basis.
     sets.push(one_place(5).into_iter().chain(random_points(4, 10.0)).collect());
     on_all(|device| {
         let found = Sets::hashed(device, &sets, NO_REFERENCE_KEY);

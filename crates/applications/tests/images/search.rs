@@ -1,4 +1,5 @@
-//! The kernels one after the other, from keys to verified hypotheses, beside the plain version.
+//! Tests of the kernels in sequence, from keys to verified hypotheses, compared with the plain
+//! version.
 
 use super::plain::{Plain, Set, Vote as PlainVote};
 use gpu_kernels::hash::Divisor;
@@ -20,10 +21,10 @@ use warpnest_tests::planted::Operation::{Allocate, Launch};
 use warpnest_tests::planted::{SINGLE_FAULTS, all_failed, in_each_operation, is_planted, planted};
 use warpnest_tests::{at, on_all};
 
-/// The most features of a key that is used; small, so that some keys have more.
+/// The maximum features of a key that is used. It is small, so that some keys have more.
 const MOST: usize = 3;
 
-/// Sets of points on a device, and what [`Keys`] makes of them.
+/// Sets of points on a device, and the keys and far neighbours that [`Keys`] computes.
 pub struct Sets {
     count: usize,
     points: Buffer<u64>,
@@ -50,7 +51,8 @@ impl Sets {
         };
         let Self { points: words, sets, starts, far, keys, .. } = &mut found;
         let plan = KeysParams { points: points as u64, no_key, padding: 0 };
-        // SAFETY: sets have starts and ends, and each point has as many outputs as are written.
+        // SAFETY: `starts` has each set's start and end, and `far` and `keys` have an element for
+        // each output.
         unsafe {
             device.default_stream().launch(plan.points as usize, |uses| Keys {
                 points: uses.read(words),
@@ -77,7 +79,7 @@ pub fn random_points(number: usize, side: f32) -> Vec<[f32; 2]> {
     (0..number).map(|_| [(); 2].map(|()| (random.next_u32() >> 8) as f32 / (1 << 24) as f32 * side)).collect()
 }
 
-/// Returns a scene with a part of a set, turned and scaled, in whatever order, and other points.
+/// Returns a scene with a part of a set, turned, scaled and reversed, and with other points.
 fn scene_of(set: &[[f32; 2]], [a, b]: [f32; 2], kept: usize, others: usize) -> Vec<[f32; 2]> {
     let turned = |[x, y]: [f32; 2]| [a * x - b * y + 50.0, a * y + b * x + 80.0];
     let own = set.iter().rev().take(kept).copied().map(turned);
@@ -89,7 +91,7 @@ fn frames(device: &Device, sets: &[Set]) -> Buffer<u32> {
     Buffer::from_slice(device, &sets.iter().flat_map(words).collect::<Vec<_>>()).unwrap()
 }
 
-/// The votes of all scenes as the kernels sort them.
+/// The votes of all scenes, sorted by their keys as a search sorts them.
 struct Votes {
     keys: Buffer<u64>,
     votes: Buffer<u64>,
@@ -104,7 +106,7 @@ fn vote(device: &Device, there: (&Sets, &Buffer<u32>), here: (&Sets, &Buffer<u32
     map.runs_many_into(stream, &here.0.keys, &mut runs, &mut counts).unwrap();
     let mut offsets = Buffer::<u64>::from_slice(device, &vec![77; queries + 1]).unwrap();
     let plan = LimitRunsParams { queries: queries as u64, most: MOST as u64 };
-    // SAFETY: there are as many counts, and an offset more.
+    // SAFETY: `counts` has a count for each query, and `offsets` is longer by one.
     unsafe {
         stream.launch(queries + 1, |uses| LimitRuns {
             counts: uses.read(&counts),
@@ -124,7 +126,8 @@ fn vote(device: &Device, there: (&Sets, &Buffer<u32>), here: (&Sets, &Buffer<u32
     let points = |sets: &Sets| Divisor::new(sets.points.len() as u32);
     let plan = VoteParams { queries: queries as u64, points: points(here.0), reference_points: points(there.0) };
     let [(here, frames), (there, there_frames)] = [here, there];
-    // SAFETY: runs have as many values as offsets say, which are features of the references.
+    // SAFETY: each run has as many values as its offsets differ by. Values are ids of the
+    // references' features.
     unsafe {
         stream.launch(plan.queries as usize, |uses| Vote {
             runs: uses.read(&runs),
@@ -150,8 +153,8 @@ fn vote(device: &Device, there: (&Sets, &Buffer<u32>), here: (&Sets, &Buffer<u32
     Votes { keys, votes }
 }
 
-/// Checks that the votes for each pose of each reference are the same as the plain version's, in
-/// any order.
+/// Checks that each pose of each reference has the same votes as in the plain version, in any
+/// order.
 fn check_votes(device: &Device, votes: &Votes, expected: &[HashMap<(usize, u32), Vec<PlainVote>>]) {
     let stream = device.default_stream();
     let mut found = vec![HashMap::<(usize, u32), Vec<PlainVote>>::new(); expected.len()];
@@ -177,7 +180,7 @@ fn check_votes(device: &Device, votes: &Votes, expected: &[HashMap<(usize, u32),
     }
 }
 
-/// Chooses and verifies; the hypotheses of each scene.
+/// Chooses and verifies the hypotheses of each scene, and returns them.
 fn verify(
     device: &Device,
     Votes { keys, votes }: &Votes,
@@ -189,8 +192,8 @@ fn verify(
     let mut best = Buffer::<u64>::zeroed(device, here.count * there.count).unwrap();
     let mut hypotheses = Buffer::<u64>::zeroed(device, here.count * HYPOTHESES).unwrap();
     let mut results = Buffer::<u32>::zeroed(device, hypotheses.len() * RESULT_WORDS).unwrap();
-    // SAFETY: keys are in order; there is a word for each scene and reference, and there are as
-    // many hypotheses and results.
+    // SAFETY: keys are in order. `best` has a word for each scene and reference, and each
+    // hypothesis has its result.
     unsafe {
         stream
             .launch(count as usize, |uses| Tally {
@@ -248,7 +251,7 @@ fn votes_and_hypotheses_are_those_of_the_plain_version() {
     let frame = |width, height| Frame { left: 0.0, top: 0.0, width, height };
     let sets = |points: [Vec<[f32; 2]>; 5], frame: Frame| points.map(|points| (points, frame));
     let [a, b, c] = [150, 55, 23].map(|points| random_points(points, 100.0));
-    // Of a grid's keys there are too many.
+    // The grid has keys with too many features.
     let grid = (0..30).map(|i| [(i % 6) as f32 * 9.0, (i / 6) as f32 * 9.0]).collect::<Vec<_>>();
     let scenes = sets(
         [
@@ -278,8 +281,8 @@ fn votes_and_hypotheses_are_those_of_the_plain_version() {
     });
 }
 
-/// Lets each operation of a search fail, above all each allocation, after a search of other scenes
-/// with the same buffers. Later searches with them are as with fresh buffers.
+/// Makes each operation of a search fail, above all each allocation, after a search of other scenes
+/// with the same buffers. Later searches with them must give the same results as with new buffers.
 #[test]
 fn whatever_fails_of_a_search_its_buffers_serve_the_next_one() {
     let (device, plan) = planted();

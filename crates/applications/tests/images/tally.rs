@@ -1,4 +1,4 @@
-//! Sorted votes of every number for a pose, counted and chosen from.
+//! Tests of counting sorted votes and choosing hypotheses, with many counts per pose.
 
 use std::collections::BTreeMap;
 use warpnest::{Buffer, Device};
@@ -11,7 +11,8 @@ fn key(scene: u64, reference: u64, pose: u64) -> u64 {
     scene << REFERENCE_BITS | reference << POSE_BITS | pose
 }
 
-/// Checks `best` and the hypotheses for so many votes by scene, reference and pose.
+/// Checks `best` and the hypotheses. `runs` has the number of votes for each scene, reference and
+/// pose.
 fn check(device: &Device, [scenes, references]: [u64; 2], runs: &[([u64; 3], u64)], no_votes: usize) {
     let mut keys: Vec<u64> = Vec::new();
     for &([scene, reference, pose], votes) in runs {
@@ -42,7 +43,7 @@ fn check(device: &Device, [scenes, references]: [u64; 2], runs: &[([u64; 3], u64
     let keys = Buffer::from_slice(device, &keys).unwrap();
     let mut best = Buffer::<u64>::zeroed(device, (scenes * references) as usize).unwrap();
     let mut hypotheses = Buffer::from_slice(device, &vec![77u64; scenes as usize * HYPOTHESES]).unwrap();
-    // SAFETY: keys are in order, and there is a word for each scene and reference, and for each
+    // SAFETY: keys are in order. There is a word for each scene and reference, and for each
     // hypothesis of a scene.
     unsafe {
         stream
@@ -67,7 +68,7 @@ fn check(device: &Device, [scenes, references]: [u64; 2], runs: &[([u64; 3], u64
 #[parameterized]
 fn votes_are_counted_and_the_most_are_chosen(device: &Device) {
     let last_pose = (1 << POSE_BITS) - 1;
-    // Every number of votes around the fewest, around powers of two, and beyond a block.
+    // The counts of votes are around the minimum, around powers of two, and larger than a block.
     let every: Vec<([u64; 3], u64)> = (0..20)
         .chain([31, 32, 33, 64, 255, 256, 300])
         .enumerate()

@@ -1,4 +1,4 @@
-//! The keys of k-mers of every length, and their counts.
+//! Tests of the keys of k-mers of every length, and of their counts.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -13,7 +13,7 @@ use warpnest_kmers::pack::Packer;
 use warpnest_kmers::packed::{Options, Packed, Totals};
 use warpnest_tests::{at, parameterized};
 
-/// Records with letters that are no bases between others.
+/// Records of bases and of letters that are not bases.
 const RECORDS: [&str; 3] = [
     "ACGTTGCAACGTGGCATTACGATCGATCTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTGCNACGATGCATCGACTAGC",
     "NTAGCTAGGGCATCNNTCTAGAGCTCTAGCTAGCGCTATATCGCGATTAGCGCTAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
@@ -30,7 +30,7 @@ fn packed(k: u32, capacity: usize) -> Vec<Vec<Batch>> {
     bins
 }
 
-/// Returns the names of the k-mers, sorted.
+/// Returns the texts of the k-mers, or of their canonical forms, sorted.
 fn names(k: usize, canonical: bool) -> Vec<String> {
     let windows = RECORDS.iter().flat_map(|record| record.as_bytes().windows(k));
     let kmers = windows.map(|kmer| std::str::from_utf8(kmer).unwrap()).filter(|kmer| !kmer.contains('N'));

@@ -1,4 +1,4 @@
-//! Frames of two shapes that move, each equal to what plain programs on the host say.
+//! Tests that compare frames of two moving shapes with the results of plain programs on the host.
 
 use super::reference;
 use glam::{DMat3, DVec3};
@@ -10,13 +10,13 @@ use warpnest_tests::{at, failing, is_thorough, on_all, only, parameterized};
 use warpnest_voxels::mesh::Mesh;
 use warpnest_voxels::models::{torus_knot, wavy_sphere};
 
-/// Returns a motion that scales by `size` and puts the centre to `to`.
+/// Returns a motion that scales by `size` and moves the centre to `to`.
 fn place(size: f64, to: [f64; 3]) -> Motion {
     let turn = [[size, 0.0, 0.0], [0.0, size, 0.0], [0.0, 0.0, size]];
     Motion { corners: 0, twist: 0.0, swell: 0.0, turn, shift: to }
 }
 
-/// Returns the same, turned by angles about x, y and z, twisted and swollen.
+/// Returns a motion that also turns by angles about x, y and z, twists and swells.
 fn turned(size: f64, to: [f64; 3], angles: [f64; 3], twist: f64, swell: f64) -> Motion {
     let [x, y, z] = angles;
     let turn = DMat3::from_rotation_z(z) * DMat3::from_rotation_y(y) * DMat3::from_rotation_x(x) * size;
@@ -32,7 +32,7 @@ fn cube() -> Mesh {
     Mesh { corners: corners.collect(), triangles }
 }
 
-/// Returns two meshes as one.
+/// Returns a mesh with the triangles of both meshes.
 fn both(a: &Mesh, b: &Mesh) -> Mesh {
     let first = a.corners.len() as u32;
     let mut mesh = a.clone();
@@ -41,11 +41,11 @@ fn both(a: &Mesh, b: &Mesh) -> Mesh {
     mesh
 }
 
-/// The figures that a frame is expected to have, besides the reference's figures.
+/// The expected counts of regions and of regions inside, for each shape if they are obvious.
 type Expected = [Option<(usize, usize)>; 2];
 
-/// Checks frames of two meshes, one after the other in the same scene. The expectation of a frame
-/// is, for each shape, the number of its regions and of those inside, where that is obvious.
+/// Checks frames of two meshes, one after the other in the same scene. `Expected` has the number of
+/// each shape's regions, and of regions inside, if obvious.
 fn check(device: &Device, name: &str, meshes: [&Mesh; 2], side: u32, frames: &[([Motion; 2], Expected)]) {
     let closed = meshes.map(|mesh| open_edges(mesh) == 0);
     let mut scene = Scene::new(device, meshes, side).unwrap();
@@ -109,7 +109,7 @@ fn one_shape_in_the_other_beside_it_and_across_it(device: &Device) {
 fn shapes_of_several_parts(device: &Device) {
     let ball = |size: f64, to: f64| wavy_sphere(8, 5).moved(|at| size * at + DVec3::new(to, 0.0, 0.0));
     let apart = both(&ball(0.4, -0.5), &ball(0.4, 0.5));
-    // The middle of the inner ball counts twice, and is inside all the same.
+    // The winding number at the middle of the inner ball is 2, which also counts as inside.
     let nested = both(&ball(0.9, 0.0), &ball(0.4, 0.0));
     let small = [place(6.0, [8.0; 3]), place(1.0, [11.0, 8.0, 8.0])];
     let central = [place(6.0, [8.0; 3]), place(1.0, [8.0, 8.0, 8.0])];
@@ -146,7 +146,7 @@ fn meshes_of_one_triangle_of_none_and_without_area(device: &Device) {
     }
 }
 
-/// Returns triangles whose third corner is as far from the line through the others as `width` says.
+/// Returns triangles whose third corner is about `width` from the line through the other two.
 fn needles(width: f64) -> Mesh {
     let mut mesh = Mesh::default();
     for i in 0..24 {
@@ -159,7 +159,7 @@ fn needles(width: f64) -> Mesh {
     mesh
 }
 
-/// Returns a prism over a triangle that is as wide as `width` says.
+/// Returns a prism over a triangle of width `width`.
 fn rod(width: f64) -> Mesh {
     let (from, to) = (DVec3::new(-0.9, -0.7, -0.8), DVec3::new(0.8, 0.9, 0.55));
     let around = [DVec3::ZERO, DVec3::X * width, DVec3::Y * width];
@@ -222,7 +222,7 @@ fn what_cannot_be_is_refused() {
         let error = Scene::new(&Device::cpu(), [&cube, &cube], side).unwrap_err();
         assert!(matches!(error, FrameError::Side { .. }) && error.to_string().contains(&side.to_string()));
     }
-    // A thousand triangles as large as the grid have 2^20 columns each.
+    // These triangles are as large as the grid, so each has 2^20 columns.
     let corners = vec![DVec3::new(-1.0, -1.0, 0.0), DVec3::new(1.0, -1.0, 0.0), DVec3::new(0.0, 1.0, 0.0)];
     let sheets = Mesh { corners, triangles: vec![[0, 1, 2]; 70_000] };
     let mut scene = Scene::new(&Device::cpu(), [&sheets, &cube], MAX_SIDE).unwrap();
@@ -249,7 +249,7 @@ fn after_a_failed_launch_the_next_frame_is_right() {
     }
 }
 
-/// Lets each operation of a frame fail, above all each allocation, after a frame with other sizes.
+/// Makes each operation of a frame fail, above all each allocation, after a frame with other sizes.
 /// The voxels are then refused, and the next frame is right.
 #[test]
 fn whatever_fails_of_a_frame_the_next_one_is_right() {
@@ -271,7 +271,7 @@ fn whatever_fails_of_a_frame_the_next_one_is_right() {
         |scene| scene.frame(&large).map(drop),
         |mut scene, done| {
             match done {
-                // A buffer that cannot grow by more than it must grows by that.
+                // If a buffer cannot grow by more than it needs, it grows by what it needs.
                 Ok(()) => assert_eq!(scene.voxels().unwrap(), right),
                 Err(FrameError::Warpnest(error)) => {
                     assert!(is_planted(&error), "{error}");
@@ -287,7 +287,7 @@ fn whatever_fails_of_a_frame_the_next_one_is_right() {
     all_failed(&seen, &[Allocate, Launch]);
 }
 
-/// Moves shapes to where coordinates are infinite, or no numbers.
+/// Moves shapes to coordinates that are infinite or NaN.
 #[test]
 fn motions_without_bounds_are_no_panic() {
     let (sphere, cube) = (wavy_sphere(10, 6), cube());

@@ -1,4 +1,4 @@
-//! The same frames by plain programs on the host, which share no code with the kernels.
+//! A reference for frames: plain programs on the host, which share no code with the kernels.
 
 use glam::DVec3;
 use std::collections::HashMap;
@@ -19,8 +19,8 @@ pub fn moved(mesh: &Mesh, motion: &Motion) -> Mesh {
     Mesh { corners: mesh.corners.iter().map(place).collect(), triangles: mesh.triangles.clone() }
 }
 
-/// Returns the voxels of a mesh with the last triangle that touches each. A voxel is compared with
-/// one triangle at a time by the voxelizer of the example `voxels`.
+/// Returns the voxels of a mesh, each with the last triangle that touches it, by the voxelizer of
+/// the example `voxels` for one triangle at a time.
 fn touched(mesh: &Mesh, side: u32) -> HashMap<[u32; 3], u32> {
     let mut last = HashMap::new();
     for (number, triangle) in mesh.triangles.iter().enumerate() {
@@ -38,8 +38,8 @@ fn touched(mesh: &Mesh, side: u32) -> HashMap<[u32; 3], u32> {
     last
 }
 
-/// Returns how often a mesh winds around a point: the sum of the solid angles of its triangles over
-/// a sphere's solid angle (van Oosterom and Strackee 1983).
+/// Returns the winding number of a mesh about a point: the sum of the solid angles of its
+/// triangles, divided by a sphere's solid angle (van Oosterom and Strackee 1983).
 fn winding(mesh: &Mesh, from: DVec3) -> f64 {
     let angle = |triangle: &[u32; 3]| {
         let [a, b, c] = triangle.map(|corner| mesh.corners[corner as usize] - from);
@@ -50,7 +50,7 @@ fn winding(mesh: &Mesh, from: DVec3) -> f64 {
     mesh.triangles.iter().map(angle).sum::<f64>() / (4.0 * std::f64::consts::PI)
 }
 
-/// Returns what a frame has to say of both shapes: voxels, and the number of regions.
+/// Returns the expected results of a frame for both shapes: voxels, and the number of regions.
 pub fn frame(meshes: [&Mesh; 2], side: u32, closed: [bool; 2]) -> [(Voxels, usize); 2] {
     let touched = meshes.map(|mesh| touched(mesh, side));
     [(0, 1), (1, 0)].map(|(own, other)| {
@@ -74,8 +74,7 @@ pub fn frame(meshes: [&Mesh; 2], side: u32, closed: [bool; 2]) -> [(Voxels, usiz
     })
 }
 
-/// Returns the number of sets of voxels that hang together, even over corners, between those in
-/// common.
+/// Returns the number of sets of voxels that are not common, and are connected, even at corners.
 fn regions(voxels: &HashMap<[u32; 3], u32>, is_common: impl Fn(&[u32; 3]) -> bool) -> usize {
     let mut open: std::collections::HashSet<[u32; 3]> = voxels.keys().copied().filter(|at| !is_common(at)).collect();
     let mut count = 0;

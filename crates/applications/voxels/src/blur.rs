@@ -1,9 +1,9 @@
-//! A blur, for the hollows and the glow in the pictures of the examples.
+//! A blur for the hollows and the glow in the examples' pictures.
 
 use rayon::prelude::*;
 
-/// Returns the average over a square around every pixel, three times over, which comes near a
-/// Gaussian's.
+/// Returns the image after three passes of an average over a square around every pixel, which is
+/// close to a Gaussian blur.
 pub fn blur(mut image: Vec<f32>, (width, height): (usize, usize), radius: usize) -> Vec<f32> {
     for (width, height) in [(width, height), (height, width)] {
         let mut turned = vec![0.0; image.len()];

@@ -1,4 +1,4 @@
-//! A view of the grid along parallel rays, and the picture of one voxel in it.
+//! A view of the grid along parallel rays, and the image of a voxel in it.
 
 use glam::{DVec2, DVec3};
 
@@ -14,15 +14,15 @@ pub struct Camera {
     pub right: DVec3,
     pub up: DVec3,
     pub toward: DVec3,
-    /// Pixels for each unit of length.
+    /// The number of pixels per unit of length.
     pub scale: f64,
-    /// The shift of pixel coordinates that brings the bodies to the middle.
+    /// The shift of pixel coordinates that centres the bodies.
     shift: DVec2,
     pub size: (usize, usize),
 }
 
 impl Camera {
-    /// Returns a camera that sees all voxels, given its directions to the right and towards the
+    /// Returns a camera that sees all voxels, given the directions to its right and towards the
     /// viewer.
     pub fn around<'a>(
         keys: impl Iterator<Item = &'a u64>,
@@ -36,14 +36,14 @@ impl Camera {
             (low, high) = (low.min(at), high.max(at));
         }
         let size_in_pixels = DVec2::new(size.0 as f64, size.1 as f64);
-        // The limit is for bodies seen end on: their many voxels would all be as large as the
+        // The limit is for bodies seen end on, whose many voxels would otherwise each fill the
         // picture.
         let scale = (0.9 * size_in_pixels / (high - low + 2.0)).min_element().min(160.0);
         let shift = 0.5 * (size_in_pixels - scale * (low + high));
         Camera { right, up, toward, scale, shift, size }
     }
 
-    /// Returns the pixel under the middle of a voxel, and how near it is.
+    /// Returns column and row of the pixel at a voxel's middle, and its nearness.
     pub fn place(&self, key: u64) -> (isize, isize, f32) {
         let at = middle(key);
         let pixel = (DVec2::new(at.dot(self.right), at.dot(self.up)) * self.scale + self.shift).floor();
@@ -51,15 +51,15 @@ impl Camera {
         (pixel.x as isize, self.size.1 as isize - 1 - pixel.y as isize, at.dot(self.toward) as f32)
     }
 
-    /// Returns the light that reaches a voxel of a surface that faces `normal`, where this camera
-    /// stands at the light.
+    /// Returns the light that reaches a surface's voxel with direction `normal`, if this camera is
+    /// the light.
     ///
-    /// `nearest` is what the camera sees.
+    /// `nearest` is the nearness of the nearest voxel at each pixel.
     pub fn light_at(&self, nearest: &[f32], key: u64, normal: DVec3) -> f64 {
         const REACH: isize = 3;
         let (x, y, depth) = self.place(key);
-        // A surface must not shade itself: its voxels lie behind each other, the further the
-        // flatter the light.
+        // The slack keeps a surface from shading itself. Its voxels lie behind each other, further
+        // in flatter light.
         let flat = (1.0 / normal.dot(self.toward).abs()).min(8.0);
         let slack = (3.0 + 1.5 * REACH as f64 / self.scale * flat) as f32;
         let mut lit = 0;
@@ -73,16 +73,16 @@ impl Camera {
     }
 }
 
-/// The pixels that a voxel covers: distance from its middle, how much nearer it is there, and the
-/// face's brightness.
+/// The pixels that a voxel covers: offset from its middle, how much nearer than the middle, and
+/// brightness of the face.
 pub struct Stamp(Vec<(isize, isize, f32, f32)>);
 
 impl Stamp {
-    /// Returns the outline of a voxel that is wider by `more` pixels on all sides.
+    /// Returns the pixels of a voxel that is enlarged by `more` pixels on all sides.
     pub fn new(camera: &Camera, more: f64) -> Stamp {
         let half = 0.5 + more / camera.scale;
-        // Where voxels are a few pixels large, their faces differ; where they are smaller that
-        // would only be noise.
+        // Faces of voxels that are a few pixels large differ in brightness. On smaller voxels the
+        // differences would only be noise.
         let contrast = ((camera.scale - 5.0) / 15.0).clamp(0.0, 1.0);
         let reach = (2.0 * half * camera.scale).ceil() as isize;
         let mut pixels = Vec::new();
@@ -90,8 +90,8 @@ impl Stamp {
             for x in -reach..=reach {
                 let (right, up) = (x as f64 / camera.scale, -y as f64 / camera.scale);
                 let at = camera.right * right + camera.up * up;
-                // Where the ray through this pixel enters and leaves the cube: between all of its
-                // three pairs of planes.
+                // The ray through this pixel is in the cube where it is between all three pairs of
+                // planes.
                 let (mut near, mut far, mut face) = (f64::INFINITY, f64::NEG_INFINITY, 0);
                 for (axis, (slope, at)) in camera.toward.to_array().into_iter().zip(at.to_array()).enumerate() {
                     let slope = if slope.abs() < 1e-9 { 1e-9 } else { slope };
@@ -110,7 +110,7 @@ impl Stamp {
         Stamp(pixels)
     }
 
-    /// Calls `pixel` with index, depth and brightness for all pixels of a voxel that are in the
+    /// Calls `pixel` with index, nearness and brightness for each pixel of a voxel that is in the
     /// picture.
     pub fn set_down(
         &self,

@@ -1,7 +1,7 @@
 //! Triangle meshes, read from PLY or OBJ files, plain or gzipped.
 //!
-//! The whole file is read and unpacked before it is parsed. A damaged archive and a damaged mesh
-//! are then two different errors, which the parsers, handed a stream, would report as one.
+//! The whole file is read and decompressed before it is parsed. So a damaged archive and a damaged
+//! mesh are different errors, which parsers of a stream would report as one.
 
 use std::{
     fs::File,
@@ -18,12 +18,12 @@ use ply_rs_bw::{
 use thiserror::Error;
 use warpnest_applications_shared::{memory, size::Size};
 
-/// The most bytes of a file, once unpacked: a few kilobytes of gzip can stand for any amount of
-/// memory. A file may also take no more than an eighth of the memory that is left, as its parser
+/// The maximum bytes of a file after decompression, because a few kilobytes of gzip can expand to
+/// any size. A file may also take no more than an eighth of the memory left, because its parser
 /// takes several times as much.
 const MAX_BYTES: u64 = 2 << 30;
 
-/// Triangles over shared corners; every index is in range and every corner is finite.
+/// Triangles with shared corners. Every index is in range, and every corner is finite.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mesh {
     /// The position of each corner.
@@ -32,7 +32,7 @@ pub struct Mesh {
     pub triangles: Vec<[u32; 3]>,
 }
 
-/// The reason why there is no mesh, or no grid for it.
+/// The reason why a mesh cannot be loaded, or cannot be placed in a grid.
 #[derive(Debug, Error)]
 pub enum MeshError {
     #[error("{path}: cannot read the file; give the path of a .ply or .obj file, or no path for built-in shapes")]
@@ -71,7 +71,7 @@ impl Mesh {
         self.corners.iter().fold(start, |(low, high), corner| (low.min(*corner), high.max(*corner)))
     }
 
-    /// Returns the same triangles, every corner moved.
+    /// Returns the mesh with every corner moved by `place`.
     pub fn moved(mut self, place: impl Fn(DVec3) -> DVec3) -> Mesh {
         for corner in &mut self.corners {
             *corner = place(*corner);
@@ -85,7 +85,7 @@ impl Mesh {
     }
 }
 
-/// Reads the mesh that `path` holds.
+/// Reads the mesh in the file at `path`.
 pub fn load(path: &Path) -> Result<Mesh, MeshError> {
     let read = |source| MeshError::Read { path: path.into(), source };
     let limit = limit();
@@ -93,7 +93,7 @@ pub fn load(path: &Path) -> Result<Mesh, MeshError> {
     parse(path, bytes.ok_or_else(|| MeshError::TooLarge { path: path.into(), limit })?)
 }
 
-/// Reads a mesh from the bytes of a file; `path` decides only what the bytes leave open, and is
+/// Parses a mesh from the bytes of a file. `path` gives the format if the bytes do not, and is
 /// named in errors.
 pub fn parse(path: &Path, mut bytes: Vec<u8>) -> Result<Mesh, MeshError> {
     let mut name = path.to_string_lossy().to_lowercase();
@@ -105,7 +105,7 @@ pub fn parse(path: &Path, mut bytes: Vec<u8>) -> Result<Mesh, MeshError> {
             .ok_or_else(|| MeshError::TooLarge { path: path.into(), limit })?;
         name.truncate(name.trim_end_matches(".gz").len());
     }
-    // A binary file has any bytes, also behind a header whose lines end so.
+    // Only ASCII is changed, because binary data may be any bytes.
     if bytes.starts_with(b"ply\rformat ascii") {
         bytes.iter_mut().filter(|byte| **byte == b'\r').for_each(|byte| *byte = b'\n');
     }
@@ -125,19 +125,19 @@ pub fn parse(path: &Path, mut bytes: Vec<u8>) -> Result<Mesh, MeshError> {
     }
 }
 
-/// Returns all bytes of `source`, or `None` where there are more than any mesh should have.
+/// Returns all bytes of `source`, or `None` if there are more than `limit`.
 fn read_all(source: impl Read, limit: Size) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     let length = source.take(limit.0 + 1).read_to_end(&mut bytes)?;
     Ok((length as u64 <= limit.0).then_some(bytes))
 }
 
-/// Returns the most bytes that a file may have.
+/// Returns the maximum bytes that a file may have.
 fn limit() -> Size {
     Size(MAX_BYTES.min(memory::left() / 8))
 }
 
-/// A vertex of a PLY file: all that it has beside a position is passed over.
+/// A vertex of a PLY file; properties other than its position are ignored.
 struct Corner(DVec3);
 
 impl PropertyAccess for Corner {
@@ -164,8 +164,7 @@ impl PropertyAccess for Corner {
     }
 }
 
-/// A face of a PLY file. Indices are signed here because files exist whose writers said `int` and
-/// meant it.
+/// A face of a PLY file. Indices are signed, as in some files.
 struct Face(Vec<i64>);
 
 impl PropertyAccess for Face {
@@ -190,7 +189,7 @@ impl PropertyAccess for Face {
     }
 }
 
-/// Any other element of a PLY file.
+/// Any element of a PLY file except vertices and faces.
 struct Skipped;
 
 impl PropertyAccess for Skipped {
@@ -201,7 +200,8 @@ impl PropertyAccess for Skipped {
 
 fn parse_ply(path: &Path, bytes: &[u8]) -> Result<Mesh, MeshError> {
     let malformed = |reason: String| MeshError::Malformed { path: path.into(), format: "PLY", reason };
-    // The parser's messages run over several lines, and the first says what is wrong and where.
+    // The parser's messages have several lines, and the first line gives the fault and its
+    // position.
     let failed = |error: ParseError| {
         malformed(error.to_string().lines().next().unwrap_or_default().trim_end_matches('.').to_owned())
     };
@@ -209,8 +209,8 @@ fn parse_ply(path: &Path, bytes: &[u8]) -> Result<Mesh, MeshError> {
     let header = Parser::<Skipped>::new().read_header(&mut reader).map_err(failed)?;
     let (mut corners, mut faces) = (Vec::new(), Vec::new());
     for (name, element) in &header.elements {
-        // An element without properties takes no bytes, so nothing but the header would bound how
-        // often it is read.
+        // An element without properties takes no bytes, so only the header would limit how often it
+        // is read.
         if element.properties.is_empty() && element.count > 0 {
             return Err(malformed(format!("element {name} has no properties")));
         }
@@ -238,8 +238,8 @@ fn parse_ply(path: &Path, bytes: &[u8]) -> Result<Mesh, MeshError> {
             let what = format!("vertex {index} (face {face})");
             return Err(MeshError::IndexOutOfRange { path: path.into(), what, corners: corners.len() });
         }
-        // A fan around the first corner; a polygon with fewer than three corners has no triangle in
-        // it.
+        // A polygon becomes a fan around its first corner; with fewer than three corners it has no
+        // triangle.
         for pair in polygon.get(1..).unwrap_or_default().windows(2) {
             triangles.push([polygon[0], pair[0], pair[1]].map(|index| index as u32));
         }
@@ -273,11 +273,10 @@ fn parse_obj(path: &Path, bytes: &[u8]) -> Result<Mesh, MeshError> {
     Ok(mesh)
 }
 
-/// Returns the geometry of an OBJ file alone: positions, and faces without their texture and normal
+/// Returns only the geometry of an OBJ file: positions, and faces without texture and normal
 /// indices.
 ///
-/// So neither a missing material file, nor a comment in another encoding, nor a wrong texture index
-/// is an error.
+/// So a missing material file, a comment in another encoding or a wrong texture index is no error.
 fn obj_geometry(bytes: &[u8]) -> String {
     let mut kept = String::new();
     for line in bytes.split(|byte| matches!(byte, b'\n' | b'\r')) {
@@ -286,7 +285,7 @@ fn obj_geometry(bytes: &[u8]) -> String {
         let Some(kind @ ("v" | "f")) = words.next() else { continue };
         kept.push_str(kind);
         let words: Vec<&str> = words.collect();
-        // Four numbers are x y z w; more are a colour behind x y z.
+        // Four numbers are x, y, z and w; in more, a colour follows x, y and z.
         let used = if kind == "v" && words.len() > 4 { 3 } else { words.len() };
         for word in &words[..used] {
             kept.push(' ');

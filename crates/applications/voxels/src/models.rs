@@ -1,5 +1,5 @@
-//! Two closed surfaces to start with, which need no file: a torus knot's tube and a wavy sphere
-//! that it winds through.
+//! Two closed surfaces that need no file: a tube along a torus knot, and a wavy sphere through
+//! which the tube winds.
 
 use std::f64::consts::TAU;
 
@@ -7,19 +7,19 @@ use glam::DVec3;
 
 use crate::mesh::Mesh;
 
-/// Returns a tube around a knot that lies on a torus: three times around its axis, and seven times
+/// Returns a tube along a torus knot that goes three times around the torus's axis and seven times
 /// through its hole.
 pub fn torus_knot(around_knot: u32, around_tube: u32) -> Mesh {
     tube(3.0, 7.0, 0.135, around_knot, around_tube)
 }
 
-/// Returns a thinner tube around a knot that goes seven times around the axis, and nineteen times
-/// through the hole: more surface in the same space.
+/// Returns a thinner tube along a knot that goes seven times around the axis and nineteen times
+/// through the hole, which has more surface in the same space.
 pub fn braid(around_knot: u32, around_tube: u32) -> Mesh {
     tube(7.0, 19.0, 0.08, around_knot, around_tube)
 }
 
-/// Returns a tube of this radius around the knot that goes `turns` times around the axis and
+/// Returns a tube of radius `radius` along the knot that goes `turns` times around the axis and
 /// `winds` times through the hole.
 fn tube(turns: f64, winds: f64, radius: f64, around_knot: u32, around_tube: u32) -> Mesh {
     let knot = |t: f64| {
@@ -32,8 +32,8 @@ fn tube(turns: f64, winds: f64, radius: f64, around_knot: u32, around_tube: u32)
         let t = TAU * f64::from(i) / f64::from(around_knot);
         let (at, ahead) = (knot(t), knot(t + 1e-3));
         let along = (ahead - at).normalize_or_zero();
-        // Any direction that depends on the position alone and never runs along the knot closes the
-        // tube without a twist.
+        // The direction depends only on the position and never runs along the knot, so the tube
+        // closes without a twist.
         let side = along.cross(DVec3::new(0.3 * at.x, 1.0, 0.3 * at.z)).normalize_or_zero();
         let up = side.cross(along);
         for j in 0..around_tube {
@@ -55,7 +55,7 @@ fn tube(turns: f64, winds: f64, radius: f64, around_knot: u32, around_tube: u32)
 /// single corners.
 pub fn wavy_sphere(longitudes: u32, latitudes: u32) -> Mesh {
     let radius = |longitude: f64, latitude: f64| {
-        // Waves die out towards the poles, where all longitudes meet.
+        // The waves fade towards the poles, where all longitudes meet.
         let fade = latitude.sin().powi(3);
         1.0 + 0.08 * fade * (9.0 * longitude + 2.5 * (3.0 * latitude).sin()).sin() + 0.02 * (8.0 * latitude).cos()
     };
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     /// Asserts that every edge is used once in each direction, as in a closed surface whose
-    /// triangles all turn the same way.
+    /// triangles are oriented consistently.
     fn assert_closed(mesh: &Mesh) {
         let mut edges = HashMap::new();
         for [a, b, c] in &mesh.triangles {
@@ -105,7 +105,7 @@ mod tests {
         assert!(mesh.corners.iter().all(|corner| corner.is_finite()));
     }
 
-    /// Returns the volume that the surface bounds, by the divergence theorem: positive where
+    /// Returns the volume that the surface bounds, by the divergence theorem. It is positive if
     /// triangles face outwards.
     fn volume(mesh: &Mesh) -> f64 {
         let tetrahedron = |[a, b, c]: [DVec3; 3]| a.dot(b.cross(c)) / 6.0;

@@ -1,9 +1,9 @@
-//! The picture: on the left both surfaces in the light, on the right an x-ray of them; the voxels
-//! in common glow in both.
+//! The picture: on the left both surfaces in the light, and on the right an x-ray of them. Common
+//! voxels glow in both panels.
 //!
-//! Seen along parallel rays every voxel has the same outline, so its pixels are computed once
-//! (`Stamp`) and then drawn wherever a voxel is, the nearest voxel winning. Everything is drawn at
-//! twice the size and scaled down.
+//! Along parallel rays every voxel has the same outline, so its pixels are computed once (`Stamp`)
+//! and then drawn at the position of each voxel; the nearest voxel is visible. Everything is drawn
+//! at twice the size and scaled down.
 
 use std::{fs::File, io, io::BufWriter, path::Path};
 
@@ -17,26 +17,26 @@ use crate::{
     voxelize::Surface,
 };
 
-/// The size of the finished picture.
+/// The size of the finished picture, in pixels.
 pub const SIZE: (usize, usize) = (1600, 900);
 
-/// Pixels of a panel before it is scaled down: twice its height, and twice half the picture's
-/// width.
+/// The pixels of a panel before it is scaled down: twice half the picture's width, and twice its
+/// height.
 const PANEL: (usize, usize) = (SIZE.0, 2 * SIZE.1);
 
 type Colour = [f32; 3];
 const COLOURS: [Colour; 2] = [[0.10, 0.26, 0.80], [0.12, 0.62, 0.56]];
 const HOT: Colour = [1.0, 0.30, 0.035];
 
-/// A surface: its voxels, and the mesh (in voxels of the grid) that they came from.
+/// A surface: its voxels, and the mesh of which they were made, in voxel coordinates.
 pub struct Body<'a> {
     pub mesh: &'a Mesh,
     pub surface: &'a Surface,
 }
 
-/// Draws both bodies and the voxels they have in common, as seen from `yaw` and `pitch` degrees.
+/// Draws both bodies and their common voxels, as seen from `yaw` and `pitch` degrees.
 ///
-/// The result has three bytes a pixel, from the top left.
+/// The result has three bytes per pixel, from the top left.
 pub fn draw(bodies: &[Body; 2], common: &[u64], [yaw, pitch]: [f64; 2]) -> Vec<u8> {
     let keys = || bodies.iter().flat_map(|body| &body.surface.keys);
     let toward = |yaw: f64, pitch: f64| {
@@ -68,14 +68,14 @@ pub fn draw(bodies: &[Body; 2], common: &[u64], [yaw, pitch]: [f64; 2]) -> Vec<u
                     scene[pixel] = Pixel { depth, shade: shade * face, shine, body: index };
                 }
             });
-            // In the x-ray a surface is the denser the more it is seen edge on.
+            // In the x-ray a surface is denser if it is seen more nearly edge on.
             let density = 0.022 + 0.42 * (1.0 - facing.abs()).powi(3) as f32;
             exact.set_down(camera.place(*key), PANEL, |pixel, _, _| haze[index][pixel] += density);
         }
     }
 
-    // A curve must stay visible where voxels are smaller than pixels: at least two and a half
-    // pixels of the result.
+    // The curve must stay visible if voxels are smaller than pixels, so it is at least two and a
+    // half pixels of the result wide.
     let mut hot = vec![Glow { depth: f32::NEG_INFINITY, face: 0.0 }; scene.len()];
     let thick = Stamp::new(&camera, (2.5 - 0.5 * camera.scale).max(0.5));
     for key in common {
@@ -100,7 +100,7 @@ pub fn write(path: &Path, pixels: &[u8]) -> io::Result<()> {
     Ok(writer.finish()?)
 }
 
-/// The view of the bodies through one pixel.
+/// The nearest voxel of the bodies at a pixel.
 #[derive(Clone, Copy)]
 struct Pixel {
     depth: f32,
@@ -109,7 +109,7 @@ struct Pixel {
     body: usize,
 }
 
-/// The nearest voxel in common at one pixel, and the brightness of the face that is seen there.
+/// The nearest common voxel at a pixel, and the brightness of its visible face.
 #[derive(Clone, Copy)]
 struct Glow {
     depth: f32,
@@ -122,7 +122,7 @@ impl Default for Pixel {
     }
 }
 
-/// Returns the direction for every corner that its triangles face on average.
+/// Returns the unit normal of each corner, the average over its triangles.
 fn corner_normals(mesh: &Mesh) -> Vec<DVec3> {
     let mut normals = vec![DVec3::ZERO; mesh.corners.len()];
     for (index, triangle) in mesh.triangles.iter().enumerate() {
@@ -133,8 +133,8 @@ fn corner_normals(mesh: &Mesh) -> Vec<DVec3> {
     normals.into_par_iter().map(DVec3::normalize_or_zero).collect()
 }
 
-/// Returns the direction that the surface faces near `at`: between the directions at the triangle's
-/// corners, as on a rounded surface.
+/// Returns the surface's direction near `at`, interpolated between the triangle's corners as on a
+/// rounded surface.
 fn normal_at(mesh: &Mesh, normals: &[DVec3], triangle: usize, at: DVec3) -> DVec3 {
     let [a, b, c] = mesh.triangle(triangle);
     let [ab, ac, ap] = [b, c, at].map(|to| to - a);
@@ -149,15 +149,15 @@ fn normal_at(mesh: &Mesh, normals: &[DVec3], triangle: usize, at: DVec3) -> DVec
     let mut normal = DVec3::ZERO;
     for (corner, weight) in mesh.triangles[triangle].iter().zip(weights) {
         let smooth = normals[*corner as usize];
-        // At a sharp edge a corner belongs to faces of several directions, and only this face's is
-        // right here.
+        // At a sharp edge a corner belongs to faces with different directions, and only this face's
+        // direction is right here.
         let direction = if smooth.dot(face) > 0.5 { smooth } else { face };
         normal += direction * weight;
     }
     normal.normalize_or_zero()
 }
 
-/// Returns the diffuse light and the highlight on a surface that faces `normal`.
+/// Returns the diffuse light and the highlight on a surface with direction `normal`.
 fn shade(normal: DVec3, lit: f64, camera: &Camera, light: &Camera) -> (f32, f32) {
     let key = normal.dot(light.toward).max(0.0) * lit;
     let fill = 0.5 + 0.5 * normal.dot((camera.up + camera.right * 0.6).normalize_or_zero());
@@ -166,7 +166,7 @@ fn shade(normal: DVec3, lit: f64, camera: &Camera, light: &Camera) -> (f32, f32)
     ((0.10 + 0.26 * fill + 0.85 * key) as f32, (0.28 * shine) as f32)
 }
 
-/// Returns the backdrop: a dark room, a little brighter behind the bodies.
+/// Returns the background, which is dark and a little brighter behind the bodies.
 fn backdrop(pixel: usize) -> Colour {
     let (x, y) = (pixel % PANEL.0, pixel / PANEL.0);
     let (x, y) = (x as f32 / PANEL.0 as f32 - 0.5, y as f32 / PANEL.1 as f32 - 0.46);
@@ -174,7 +174,7 @@ fn backdrop(pixel: usize) -> Colour {
     [0.003 + 0.010 * glow, 0.005 + 0.015 * glow, 0.010 + 0.030 * glow]
 }
 
-/// Adds the glowing voxels: `strength` of each pixel, and a halo around.
+/// Adds the glowing voxels: each pixel's `strength`, and a halo around them.
 fn add_glow(panel: &mut [Colour], strength: Vec<f32>, halo: f32) {
     let near = blur(strength.clone(), PANEL, 4);
     let wide = blur(strength.clone(), PANEL, 18);
@@ -189,8 +189,8 @@ fn add_glow(panel: &mut [Colour], strength: Vec<f32>, halo: f32) {
 }
 
 fn lit_panel(scene: &[Pixel], hot: &[Glow], camera: &Camera) -> Vec<Colour> {
-    // Where the surroundings are on average nearer than a pixel, it lies in a hollow, and less
-    // light gets there.
+    // If the surroundings of a pixel are nearer on average, the pixel is in a hollow, which
+    // receives less light.
     let far = scene.iter().map(|pixel| pixel.depth).filter(|depth| depth.is_finite()).fold(f32::INFINITY, f32::min);
     let depths: Vec<f32> = scene.iter().map(|pixel| pixel.depth.max(far)).collect();
     let around = blur(depths.clone(), PANEL, 14);
@@ -206,8 +206,8 @@ fn lit_panel(scene: &[Pixel], hot: &[Glow], camera: &Camera) -> Vec<Colour> {
             COLOURS[scene[i].body].map(|channel| channel * light * 1.25 + scene[i].shine * (1.0 - hollow))
         })
         .collect();
-    // The curve lies between voxels of both bodies, so it may be a few voxels behind what hides it,
-    // and still be seen.
+    // The curve lies between voxels of both bodies, so it is visible even a few voxels behind
+    // others.
     let slack = 3.0 + 4.0 / camera.scale as f32;
     let strength = |i: usize| match hot[i] {
         Glow { depth, face } if depth.is_finite() && depth + slack >= scene[i].depth => face,
@@ -229,10 +229,10 @@ fn xray_panel(haze: &[Vec<f32>; 2], hot: &[Glow]) -> Vec<Colour> {
     panel
 }
 
-/// Returns both panels side by side, every four pixels made one.
+/// Returns both panels side by side; the mean of four pixels becomes one pixel.
 fn to_bytes(panels: &[Vec<Colour>; 2]) -> Vec<u8> {
-    // Highlights are compressed before the four are averaged: so a glowing edge is as smooth as any
-    // other.
+    // Highlights are compressed before the four pixels are averaged, so that a glowing edge is as
+    // smooth as others.
     let display = |x: f32| x / (1.0 + x * x).sqrt();
     let mut bytes = vec![0; 3 * SIZE.0 * SIZE.1];
     bytes.par_chunks_mut(3).enumerate().for_each(|(pixel, out)| {

@@ -1,4 +1,4 @@
-//! Where two meshes are: beside each other, and in a grid of voxels.
+//! The placement of two meshes beside each other and in a grid of voxels.
 
 use std::ops::RangeInclusive;
 
@@ -6,30 +6,30 @@ use glam::{DMat3, DVec3};
 
 use crate::mesh::{Mesh, MeshError};
 
-/// The numbers of voxels that the grid may have along a side: 4096 still leaves the memory of a
-/// workstation enough.
+/// The range of voxels along a side of the grid. A grid of 4096 still fits the memory of a
+/// workstation.
 pub const GRIDS: RangeInclusive<u32> = 8..=4096;
 
-/// The position of the second mesh beside the first.
+/// The position of the second mesh, B, relative to the first mesh, A.
 #[derive(Clone, Debug)]
 pub struct Placement {
-    /// Whether to bring B to A's size and centre first. Files from different scanners share no
+    /// Whether B is first brought to A's size and centre, because different scanners have different
     /// coordinates.
     pub fit: bool,
-    /// The factor on B's size.
+    /// The factor by which B is scaled.
     pub scale: f64,
-    /// The degrees about the x, then the y, then the z axis, through B's centre.
+    /// The rotation about the x, then the y, then the z axis, in degrees, through B's centre.
     pub rotation: DVec3,
-    /// The shift, in widths of A's bounding box.
+    /// The shift, in sizes of A's bounding box.
     pub offset: DVec3,
 }
 
 impl Placement {
-    /// Moves `b` beside `a`.
+    /// Places `b` relative to `a`.
     pub fn place(&self, a: &Mesh, b: Mesh) -> Mesh {
         let ((a_low, a_high), (b_low, b_high)) = (a.bounds(), b.bounds());
         let ratio = length(a_high - a_low) / length(b_high - b_low);
-        // A mesh without extent has no size to fit; the grid refuses it later if both are so.
+        // A mesh without extent has no size to fit. The grid refuses two such meshes later.
         let factor = self.scale * if self.fit && ratio.is_normal() { ratio } else { 1.0 };
         let from = b_low.midpoint(b_high);
         let to = if self.fit { a_low.midpoint(a_high) } else { from };
@@ -40,16 +40,16 @@ impl Placement {
     }
 }
 
-/// Returns the length of a vector, also where the squares of its coordinates are infinite or 0.
+/// Returns the length of a vector, even if the squares of its coordinates are infinite or 0.
 fn length(of: DVec3) -> f64 {
     let greatest = of.abs().max_element();
     if greatest.is_normal() { greatest * (of / greatest).length() } else { 0.0 }
 }
 
-/// Moves both meshes, as they lie to each other, to coordinates where a voxel is a unit cube.
+/// Moves both meshes together to coordinates in which a voxel is a unit cube.
 ///
-/// They are centred in the grid, as large as it can hold them with one empty layer of voxels
-/// around.
+/// They are centred in the grid, and as large as possible with one empty layer of voxels around
+/// them.
 pub fn fit_to_grid(a: Mesh, b: Mesh, grid: u32) -> Result<(Mesh, Mesh), MeshError> {
     if !GRIDS.contains(&grid) {
         return Err(MeshError::Grid { grid, least: *GRIDS.start(), most: *GRIDS.end() });
@@ -57,9 +57,9 @@ pub fn fit_to_grid(a: Mesh, b: Mesh, grid: u32) -> Result<(Mesh, Mesh), MeshErro
     let ((a_low, a_high), (b_low, b_high)) = (a.bounds(), b.bounds());
     let (low, high) = (a_low.min(b_low), a_high.max(b_high));
     let extent = (high - low).max_element();
-    // The slack keeps the outermost corners inside of their layer.
+    // The slack keeps the outermost corners inside their layer.
     let scale = (f64::from(grid) - 2.0 - 1e-6) / extent;
-    // A corner with a NaN need not show in the bounds.
+    // Bounds ignore NaN, so every corner is checked.
     let finite =
         low.is_finite() && high.is_finite() && a.corners.iter().chain(&b.corners).all(|corner| corner.is_finite());
     if !scale.is_normal() || !finite {
@@ -113,12 +113,12 @@ mod tests {
         let (a_low, a_high) = ball().bounds();
         assert!((high[1] - low[1] - 0.5 * (a_high[1] - a_low[1])).abs() < 1e-9);
         assert!((0.5 * (low[0] + high[0]) - (1.5 * a_high[0] - 0.5 * a_low[0])).abs() < 0.5);
-        // Meshes whose squares are infinite or 0 are fitted as well.
+        // Meshes are fitted even if the squares of their coordinates are infinite or 0.
         for size in [1e160, 1e-200] {
             let (low, high) = half.place(&ball(), ball().moved(|at| at * size)).bounds();
             assert!((high[1] - low[1] - 0.5 * (a_high[1] - a_low[1])).abs() < 1e-9, "{size:e}: {low} {high}");
         }
-        // Even nonsense is moved without a panic, and refused afterwards.
+        // Meaningless placements must not panic, and the grid refuses them afterwards.
         let wild = Placement { fit: true, scale: 1e300, rotation: DVec3::splat(1e300), offset: DVec3::MAX };
         assert!(fit_to_grid(ball(), wild.place(&point(), huge()), 64).is_err());
     }

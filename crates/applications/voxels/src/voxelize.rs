@@ -1,22 +1,22 @@
-//! From triangles to the voxels of a uniform grid that their surface touches.
+//! The computation of the voxels that a mesh's surface touches in a uniform grid.
 //!
-//! Every voxel (a closed cube) that shares a point with a triangle (closed, too) belongs to the
-//! surface. So the voxels of a closed surface have no gap: no walk from voxel to voxel, even over
-//! corners, leads from its outside to its inside.
+//! Every voxel (a closed cube) that shares a point with a triangle (which is closed, too) belongs
+//! to the surface. So the voxels of a closed surface have no gap: no path from voxel to voxel, even
+//! over corners, leads from outside to inside.
 
 use glam::DVec3;
 use rayon::prelude::*;
 
 use crate::mesh::Mesh;
 
-/// The triangles that one task of the thread pool voxelizes before it merges their common voxels.
+/// The number of triangles that one task voxelizes before it removes repeated voxels.
 const TASK: usize = 2048;
 
-/// The voxel units by which cubes are taken too large, so that rounding can add a voxel to a
-/// surface but never lose one.
+/// The length, in voxels, by which cubes are enlarged, so that rounding may add a voxel to a
+/// surface but never loses one.
 const SLACK: f64 = 1e-9;
 
-/// The voxels of one surface: each once, in ascending order of the key.
+/// The voxels of a surface, each once, in ascending order of their keys.
 #[derive(Debug, Default, PartialEq)]
 pub struct Surface {
     /// The voxels' packed coordinates.
@@ -29,27 +29,27 @@ pub struct Surface {
 pub const FINEST_NARROW: u32 = 1 << NARROW_BITS;
 const NARROW_BITS: u32 = 10;
 
-/// Returns a voxel's coordinates as one key of 64 bits, 21 for each coordinate, on every grid.
+/// Returns the 64-bit key of a voxel, with 21 bits for each coordinate, on every grid.
 pub fn pack([x, y, z]: [u32; 3]) -> u64 {
     u64::from(x) | u64::from(y) << 21 | u64::from(z) << 42
 }
 
-/// Returns the coordinates that `pack` packed.
+/// Returns the coordinates of a key that [`pack`] returned.
 pub fn unpack(key: u64) -> [u32; 3] {
     [0, 21, 42].map(|shift| (key >> shift) as u32 & 0x1f_ffff)
 }
 
-/// Returns the 32-bit key of a voxel, on a grid of at most [`FINEST_NARROW`] voxels a side. The
-/// order of keys stays.
+/// Returns the 32-bit key of a voxel in a grid of at most [`FINEST_NARROW`] voxels per side. The
+/// order of keys is kept.
 pub fn narrow(key: u64) -> u32 {
     let [x, y, z] = unpack(key);
     x | y << NARROW_BITS | z << (2 * NARROW_BITS)
 }
 
-/// Returns the voxels that the surface of `mesh` touches, on a grid of unit cubes with `grid` a
-/// side.
+/// Returns the voxels that the surface of `mesh` touches in a grid of unit cubes, with `grid` cubes
+/// per side.
 ///
-/// `done` is told, now and then and from any thread, how many more triangles are finished.
+/// `done` is called from any thread with the number of further triangles that are finished.
 pub fn voxelize(mesh: &Mesh, grid: u32, done: impl Fn(u64) + Sync) -> Surface {
     let tasks: Vec<Vec<(u64, u32)>> = (0..mesh.triangles.len())
         .step_by(TASK)
@@ -61,8 +61,8 @@ pub fn voxelize(mesh: &Mesh, grid: u32, done: impl Fn(u64) + Sync) -> Surface {
             for triangle in first..last {
                 touched(mesh.triangle(triangle), grid, &mut |voxel| voxels.push((pack(voxel), triangle as u32)));
             }
-            // Neighbours in a file are mostly neighbours in space: most repetitions are gone before
-            // the large sort.
+            // Neighbours in a file are mostly neighbours in space, so this removes most repetitions
+            // before the large sort.
             sort_unique(&mut voxels);
             done((last - first) as u64);
             voxels
@@ -85,16 +85,16 @@ fn touched(corners: [DVec3; 3], grid: u32, found: &mut impl FnMut([u32; 3])) {
     let [a, b, c] = corners;
     let last = DVec3::splat(f64::from(grid - 1));
     let voxel_at = |at: DVec3| at.floor().clamp(DVec3::ZERO, last).to_array().map(|x| x as u32);
-    // A corner on the plane between two voxels touches both.
+    // A corner on the plane between two voxels touches both voxels.
     let (low, high) = (voxel_at(a.min(b).min(c) - SLACK), voxel_at(a.max(b).max(c) + SLACK));
     Separation::new(corners).descend(low, high, found);
 }
 
-/// The test of separating axes: a triangle and a box are apart exactly if their shadows on one of
-/// thirteen lines are.
+/// The test of separating axes: a triangle and a box are apart exactly if their projections on one
+/// of thirteen lines are apart.
 ///
-/// Three of the lines are the box's own; `touched` has dealt with those. The other ten are kept
-/// side by side, so that the compiler tests several at once.
+/// Three lines are the box's axes, which `touched` has tested already. The other ten are in arrays,
+/// so that the compiler tests several at once.
 struct Separation {
     axes: [[f64; 10]; 3],
     low: [f64; 10],
@@ -111,8 +111,8 @@ impl Separation {
                 9 => edges[0].cross(edges[1]),
                 _ => edges[line / 3].cross(DVec3::AXES[line % 3]),
             };
-            // Where an edge has no length, the axis is zero and separates nothing. However inexact,
-            // no axis ever separates what touches, since the shadows are cast on that very axis.
+            // If an edge has no length, the axis is zero and separates nothing. An inexact axis
+            // never separates what touches, because the projections use the same inexact axis.
             let axis = axis.normalize_or_zero();
             let [a, b, c] = corners.map(|corner| axis.dot(corner));
             (0..3).for_each(|i| separation.axes[i][line] = axis[i]);
@@ -122,13 +122,13 @@ impl Separation {
         separation
     }
 
-    /// Halves the box from voxel `low` to voxel `high` for as long as it may touch the triangle.
+    /// Halves the box from voxel `low` to voxel `high` as long as it may touch the triangle.
     ///
-    /// So a large triangle costs what its surface is, not what its box holds.
+    /// So the cost of a large triangle grows with its surface, and not with the volume of its box.
     fn descend(&self, low: [u32; 3], high: [u32; 3], found: &mut impl FnMut([u32; 3])) {
         let sides: [u32; 3] = std::array::from_fn(|i| high[i] - low[i] + 1);
         let volume: u64 = sides.iter().map(|side| u64::from(*side)).product();
-        // A box of a few voxels is not worth a test of its own.
+        // For a box of a few voxels, a separate test is not worth its time.
         if (volume == 1 || volume > 8) && !self.touches(low, sides) {
             return;
         }
@@ -175,10 +175,10 @@ mod tests {
         (0..grid).flat_map(move |x| (0..grid).flat_map(move |y| (0..grid).map(move |z| [x, y, z])))
     }
 
-    /// Tests the same by clipping: what is left of the triangle after cutting it at the six planes
-    /// of the voxel.
+    /// Tests the same by clipping: whether a part of the triangle is left after cuts at the voxel's
+    /// six planes.
     ///
-    /// Each plane is moved out by `slack`.
+    /// Each plane is moved outwards by `slack`.
     fn clip_leaves_something(corners: [DVec3; 3], voxel: [u32; 3], slack: f64) -> bool {
         let mut polygon = corners.to_vec();
         for axis in 0..3 {
@@ -214,8 +214,7 @@ mod tests {
             }
         }
         assert!(sampled.is_subset(&voxels));
-        // Samples may miss a voxel of which the triangle cuts off less than their spacing, but only
-        // such.
+        // Samples may miss a voxel only if the triangle touches less of it than their spacing.
         assert!(voxels.iter().all(|voxel| clip_leaves_something(corners, *voxel, 0.0)));
         assert!(voxels.iter().all(|voxel| voxel[2] == 5));
     }
@@ -264,7 +263,8 @@ mod tests {
         let count = walls.len();
         let mut open = vec![[0; 3]];
         walls.insert(pack([0; 3]));
-        // From the grid's corner to all twenty-six neighbours of every voxel that it reaches.
+        // The search goes from the grid's corner to all twenty-six neighbours of every voxel that
+        // it reaches.
         while let Some(at) = open.pop() {
             for step in cells(3) {
                 let next: [u32; 3] = std::array::from_fn(|i| (at[i] + step[i]).wrapping_sub(1));

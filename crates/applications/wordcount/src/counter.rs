@@ -1,4 +1,4 @@
-//! The words of files, with their counts and first places.
+//! The words of files, with their counts and first positions.
 
 use super::parts::{MAX_WORD_BYTES, PartError, Parts};
 use super::words::{Options, Words};
@@ -23,40 +23,41 @@ pub enum CountError {
     Count { path: PathBuf, source: warpnest::Error },
 }
 
-/// The first place of a word.
+/// The position where a word first occurs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The index of the file, counted from 0.
     pub file: u32,
-    /// The number of the line, counted from 1.
+    /// The line number, starting at 1.
     pub line: u64,
-    /// Where the word begins in the file's text, in bytes.
+    /// The byte offset of the word in the file's text.
     pub offset: u64,
 }
 
-/// The words of files, with their counts and first places.
+/// The words of files, with their counts and first positions.
 pub struct Counter {
     counts: StringCounts,
-    /// The first place of each word, by their ids.
+    /// The first position of each word, indexed by the word's id.
     places: Vec<Place>,
     options: Options,
     part_length: usize,
     files: u32,
-    /// The bytes of text that were read.
+    /// The number of bytes of text that were read.
     pub bytes: u64,
     pub lines: u64,
 }
 
 impl Counter {
-    /// Returns a counter without words, which reads so many bytes at once.
+    /// Returns a counter without words, which reads `part_length` bytes at once.
     pub fn new(device: &Device, options: Options, part_length: usize) -> Self {
         let counts = StringCounts::new(device);
         Self { counts, places: Vec::new(), options, part_length, files: 0, bytes: 0, lines: 0 }
     }
 
-    /// Counts the words of a file. `progress` is told how many of the file's bytes were read.
+    /// Counts the words of a file. `progress` is called with the number of the file's bytes that
+    /// were read.
     pub fn add(&mut self, path: &Path, progress: &mut dyn FnMut(u64)) -> Result<(), CountError> {
-        // `line` is the one on which the part begins.
+        // `line` is the line at which the part begins.
         let failed = |line: u64| {
             move |error| match error {
                 PartError::Text(error) => CountError::Text(error),
@@ -73,7 +74,8 @@ impl Counter {
             let column = words.column();
             let new = column.and_then(|column| self.counts.add_many(&column));
             let new = new.map_err(|source| CountError::Count { path: path.to_owned(), source })?;
-            // New words come in the order of their rows, so the lines before each are counted once.
+            // New words are in the order of their rows, so every line before a new word is counted
+            // only once.
             let mut counted = 0;
             for row in new {
                 let start = words.starts()[row as usize];
@@ -88,7 +90,7 @@ impl Counter {
         }
         self.files += 1;
         self.bytes += offset;
-        // The last line may lack its end.
+        // The last line may lack a line end.
         self.lines += line - 1 + u64::from(last.is_some_and(|byte| byte != b'\n'));
         Ok(())
     }
@@ -97,7 +99,7 @@ impl Counter {
         &self.counts
     }
 
-    /// Returns the first place of each word, by their ids.
+    /// Returns the first position of each word, indexed by the word's id.
     pub fn places(&self) -> &[Place] {
         &self.places
     }

@@ -1,4 +1,4 @@
-//! The parts of a file that is read one after the other, each of whole words.
+//! The parts of a file, read one after the other. No word is divided between two parts.
 
 use super::words::Kind;
 use std::io::Read;
@@ -10,10 +10,11 @@ use warpnest_applications_shared::memory;
 use warpnest_applications_shared::size::Size;
 use warpnest_applications_shared::text::{self, Text, TextError};
 
-/// The most bytes of a word, and a sixteenth of the memory that is left: a part is kept in full.
+/// The maximum bytes of a word, besides a sixteenth of the memory left, because a whole part is
+/// kept.
 pub const MAX_WORD_BYTES: u64 = 256 << 20;
 
-/// The reason why there is no next part.
+/// The reason why the next part cannot be read.
 #[derive(Debug, Error)]
 pub enum PartError {
     #[error(transparent)]
@@ -22,21 +23,21 @@ pub enum PartError {
     Word { lines: u64, limit: Size },
 }
 
-/// A file, plain or compressed by gzip, whatever its name.
+/// A file read in parts, plain or compressed by gzip, whatever its name.
 pub struct Parts {
     path: PathBuf,
     text: Text<'static>,
     kind: Kind,
-    /// The bytes of a part, unless a word is longer.
+    /// The number of bytes of a part, unless a word is longer.
     length: usize,
     max_word_bytes: usize,
-    /// The end of the last part, which begins a word of the next.
+    /// The end of the text that was read, with which the next part begins.
     rest: Vec<u8>,
     read: Arc<AtomicU64>,
 }
 
 impl Parts {
-    /// Opens a file. A part has `length` bytes of the text, and more if a word is longer.
+    /// Opens a file. A part has `length` bytes of the text, or more if a word is longer.
     pub fn open(path: &Path, length: usize, kind: Kind) -> Result<Self, PartError> {
         let read = Arc::new(AtomicU64::new(0));
         let counter = read.clone();
@@ -52,8 +53,8 @@ impl Parts {
         self.read.load(Relaxed)
     }
 
-    /// Reads the next part into `part`; returns whether there was one. It ends behind a character
-    /// that is of no word, or with the text.
+    /// Reads the next part into `part`, and returns whether there was one. A part ends after a
+    /// character that belongs to no word, or at the end of the text.
     pub fn next(&mut self, part: &mut Vec<u8>) -> Result<bool, PartError> {
         part.clear();
         part.append(&mut self.rest);
@@ -81,7 +82,7 @@ impl Parts {
     }
 }
 
-/// Returns whether a byte is of no word, and a character of its own in UTF-8.
+/// Returns whether a byte is a whole character in UTF-8 that belongs to no word.
 fn is_between(byte: u8, kind: Kind) -> bool {
     match kind {
         Kind::Spaces => byte.is_ascii_whitespace(),
@@ -145,7 +146,7 @@ mod tests {
         for kind in [Kind::Spaces, Kind::Letters] {
             let read = |limit| parts_within(&gzip(&text), 100, kind, limit);
             assert_eq!(read(1000).unwrap().concat(), text);
-            // The line end is in the part before.
+            // The part before has the line end, so no lines are counted.
             assert!(matches!(read(999), Err(PartError::Word { lines: 0, limit: Size(999) })));
         }
     }

@@ -3,17 +3,17 @@
 use warpnest::Result;
 use warpnest::strings::StringColumn;
 
-/// What a word is.
+/// The definition of a word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
-    /// Letters and digits, of any script, and apostrophes between them.
+    /// Runs of letters and digits of any script, with apostrophes between them.
     #[default]
     Letters,
-    /// Whatever is between white space.
+    /// Runs of any characters between white space.
     Spaces,
 }
 
-/// How a text is taken apart.
+/// The options for splitting a text into words.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
     pub kind: Kind,
@@ -21,17 +21,17 @@ pub struct Options {
     pub fold: bool,
 }
 
-/// The words of a part of a text, one behind the other. Memory is used again from part to part.
+/// The words of a part of a text, one after the other. Memory is reused from part to part.
 #[derive(Debug, Default)]
 pub struct Words {
     bytes: Vec<u8>,
     offsets: Vec<u64>,
-    /// Where each word begins in the part, in bytes.
+    /// The byte offset of each word in the part.
     starts: Vec<usize>,
 }
 
 impl Words {
-    /// Takes a part apart. Bytes that are no UTF-8 are between words.
+    /// Splits a part into words. Bytes that are not UTF-8 separate words.
     pub fn split(&mut self, part: &[u8], options: Options) {
         self.bytes.clear();
         self.offsets.clear();
@@ -49,10 +49,11 @@ impl Words {
         }
     }
 
-    /// Adds the runs of characters that are of words, of a text that begins at `start`.
+    /// Adds the runs of word characters of a text that begins at offset `start`.
     fn split_at(&mut self, text: &str, start: usize, fold: bool, is_of_word: impl Fn(char) -> bool + Copy) {
         for word in text.split(|character| !is_of_word(character)) {
-            // Apostrophes are inside of words alone. Nothing else that is trimmed is of a word.
+            // Apostrophes belong to a word only inside it. All other trimmed characters belong to
+            // no word.
             let word = word.trim_matches(is_apostrophe_alone(is_of_word));
             if word.is_empty() {
                 continue;
@@ -74,7 +75,7 @@ impl Words {
         StringColumn::new(&self.bytes, &self.offsets)
     }
 
-    /// Returns where each word begins in its part, in bytes.
+    /// Returns the byte offset of each word in its part.
     pub fn starts(&self) -> &[usize] {
         &self.starts
     }
@@ -88,8 +89,8 @@ fn is_letter(character: char) -> bool {
     }
 }
 
-/// Returns which characters are left out at both ends of a word: apostrophes, unless white space
-/// alone ends words.
+/// Returns a test for characters to trim from both ends of a word: apostrophes, unless only white
+/// space separates words.
 fn is_apostrophe_alone(is_of_word: impl Fn(char) -> bool) -> impl Fn(char) -> bool {
     let words_are_letters = !is_of_word('.');
     move |character| words_are_letters && matches!(character, '\'' | '’')

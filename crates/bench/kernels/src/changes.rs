@@ -1,4 +1,4 @@
-//! What kernels of one's own do with a linear map that is lent to them.
+//! Kernels of a user that change a linear map by its ref.
 
 use gpu_kernels::linear::Operation;
 use gpu_kernels::refs::{LinearRefMut, LinearThread};
@@ -7,7 +7,7 @@ use gpu_kernels::table::fold::Fold;
 use gpu_kernels::types::{KeyWord, ValueWord};
 
 gpu_kernels::kernel! {
-    /// Inserts pair `i` by thread `i`.
+    /// Inserts pair `i` in thread `i`.
     InsertPairs<K: KeyWord, V: ValueWord>, "insert_pairs", threads 256, wide atomics;
     { keys: Global<K>, values: Global<V>, map: LinearRefMut<K, V>, count: u64 }
 }
@@ -22,11 +22,11 @@ impl<K: KeyWord, V: ValueWord> InsertPairs<K, V> {
     }
 }
 
-/// The number that says that an operation found no slot.
+/// The value in `before` of an operation that found no free slot.
 pub const REFUSED: u32 = 2;
 
-/// Does an operation; returns whether its key had a value before, or [`REFUSED`], and the value
-/// that it had.
+/// Does an operation. Returns 1 if its key had a value before, 0 if it had none, or [`REFUSED`];
+/// and that value.
 #[inline(always)]
 fn change<K: KeyWord, V: ValueWord>(map: &mut LinearThread<K, V>, kind: u32, key: K, value: V) -> (u32, Option<V>) {
     if kind == Operation::Get as u32 {
@@ -46,9 +46,9 @@ fn change<K: KeyWord, V: ValueWord>(map: &mut LinearThread<K, V>, kind: u32, key
 }
 
 gpu_kernels::kernel! {
-    /// Does operations `i · each` to `(i + 1) · each` by thread `i`, one after the other: the
-    /// operations of a linear map's batches, by their words in `kinds`. For each, `before` says
-    /// whether its key had a value, or [`REFUSED`], and `answers` gets the value or 0.
+    /// Does operations `i · each` to `(i + 1) · each` in thread `i`, one after the other. `kinds`
+    /// has the words of a linear map's batch operations. For each operation, `before` becomes 1 if
+    /// its key had a value, 0 if it had none, or [`REFUSED`]; `answers` gets the value or 0.
     ChangeMap<K: KeyWord, V: ValueWord>, "change_map", threads 64, wide atomics;
     {
         kinds: Global<u32>, keys: Global<K>, values: Global<V>, before: Global<u32>, answers: Global<V>,

@@ -1,8 +1,8 @@
-//! The kernels of the benchmarks, in a crate of their own, as any other user's kernels are:
-//! `no_std`, with their own PTX, which the benchmarks load.
+//! The kernels of the benchmarks, in a `no_std` crate with its own PTX, as any user's kernels are.
+//! The benchmarks load this PTX.
 //!
 //! * [`roofline`]: the limits of a device's memory.
-//! * [`lookups`], [`changes`]: what kernels of one's own do with tables by their refs, which is
+//! * [`lookups`], [`changes`]: kernels of a user that work on tables by their refs. They are
 //!   measured beside the batches that do the same.
 #![no_std]
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, asm_experimental_arch))]

@@ -1,5 +1,5 @@
-//! What kernels of one's own do with refs: a lookup for each kind of table, the same for all, and
-//! what only some of them have.
+//! Kernels of a user that read tables by their refs: the same lookup for each kind of table, and
+//! operations that only some tables have.
 
 use gpu_kernels::refs::{
     CompactingRef, CuckooRef, ExtendibleRef, LinearRef, MapRef, MultiRef, PageRef, SetRef, SortedRef, TwoLevelRef,
@@ -8,7 +8,7 @@ use gpu_kernels::seam::{Block, Global, Tile};
 use gpu_kernels::table::lookup::Lookup;
 use gpu_kernels::types::{KeyWord, Nothing, ValueWord};
 
-/// Answers query `i` by thread `i`, by the method that a map's ref has.
+/// Answers query `i` in thread `i`, by the method `get` of a map's ref.
 #[inline(always)]
 fn ask<K: KeyWord, V: ValueWord>(block: &mut impl Block, lookup: Lookup<K, V>, get: impl Fn(K) -> Option<V> + Sync) {
     let block_first = block.first_thread();
@@ -26,8 +26,8 @@ fn ask<K: KeyWord, V: ValueWord>(block: &mut impl Block, lookup: Lookup<K, V>, g
 macro_rules! lookup_kernel {
     ($name:ident, $entry:literal, $map:ident $($wide:tt)*) => {
         gpu_kernels::kernel! {
-            /// Answers query `i` by thread `i`: `values[i]` becomes the value or 0, and bit
-            /// `i mod 32` of `found[i / 32]` says which.
+            /// Answers query `i` in thread `i`: `values[i]` becomes the value, or 0 if bit
+            /// `i mod 32` of `found[i / 32]` becomes 0.
             $name<K: KeyWord, V: ValueWord>, $entry, threads 256 $($wide)*;
             { queries: Global<K>, values: Global<V>, found: Global<u32>, map: $map<K, V>, count: u64 }
         }
@@ -50,7 +50,7 @@ lookup_kernel! { AskSorted, "ask_sorted", SortedRef }
 lookup_kernel! { AskLinear, "ask_linear", LinearRef, wide atomics }
 lookup_kernel! { AskExtendible, "ask_extendible", ExtendibleRef }
 
-/// Sets bit `i mod 32` of `found[i / 32]` if a table has key `i`, by thread `i`.
+/// Sets bit `i mod 32` of `found[i / 32]` in thread `i` if a table has key `i`.
 #[inline(always)]
 fn flag<K: KeyWord>(block: &mut impl Block, queries: Global<K>, found: Global<u32>, count: u64, table: impl SetRef<K>) {
     // SAFETY: a lookup without values does not access them.
@@ -58,11 +58,11 @@ fn flag<K: KeyWord>(block: &mut impl Block, queries: Global<K>, found: Global<u3
     ask(block, Lookup { queries, count, values, found }, |key| table.contains(key).then_some(0));
 }
 
-/// Declares the kernel that asks whether keys are there.
+/// Declares the kernel that tests whether a table has keys.
 macro_rules! contains_kernel {
     ($name:ident, $entry:literal, $table:ty) => {
         gpu_kernels::kernel! {
-            /// Sets bit `i mod 32` of `found[i / 32]` if the table has key `i`, by thread `i`.
+            /// Sets bit `i mod 32` of `found[i / 32]` in thread `i` if the table has key `i`.
             $name<K: KeyWord>, $entry, threads 256;
             { queries: Global<K>, found: Global<u32>, table: $table, count: u64 }
         }
@@ -80,8 +80,8 @@ macro_rules! contains_kernel {
 contains_kernel! { FlagPageSet, "flag_page_set", PageRef<K, Nothing> }
 contains_kernel! { FlagCuckooSet, "flag_cuckoo_set", CuckooRef<K, Nothing> }
 
-/// Returns the count of a key's values plus their sum, each times its position among them, counted
-/// from 1.
+/// Returns the count of a key's values, plus the sum of each value times its position, starting at
+/// 1.
 #[inline(always)]
 fn weigh<K: KeyWord, V: ValueWord>(map: &MultiRef<K, V, impl MapRef<K, u32>>, key: K) -> u64 {
     let (mut sum, mut place) = (map.count(key) as u64, 1);
@@ -92,12 +92,12 @@ fn weigh<K: KeyWord, V: ValueWord>(map: &MultiRef<K, V, impl MapRef<K, u32>>, ke
     sum
 }
 
-/// Declares the kernel that goes over the values of keys.
+/// Declares the kernel that iterates over the values of keys.
 macro_rules! values_kernel {
     ($name:ident, $entry:literal, $ids:ident) => {
         gpu_kernels::kernel! {
-            /// Writes to `sums[i]` the count of values of key `i`, plus their sum, each times its
-            /// position among them, counted from 1.
+            /// Writes to `sums[i]` the count of key `i`'s values, plus the sum of each value times
+            /// its position, starting at 1.
             $name<K: KeyWord, V: ValueWord>, $entry, threads 256;
             { queries: Global<K>, sums: Global<u64>, map: MultiRef<K, V, $ids<K, u32>>, count: u64 }
         }
@@ -119,8 +119,9 @@ values_kernel! { WeighOnPages, "weigh_on_pages", PageRef }
 values_kernel! { WeighOnCuckoo, "weigh_on_cuckoo", CuckooRef }
 
 gpu_kernels::kernel! {
-    /// Writes to `there_and_back[i]` the key of the id of key `i`, and to `ids[i]` that id; all
-    /// ones if there is none. To `behind[0]` goes whether there is a key behind the last id.
+    /// Writes the id of key `i` to `ids[i]`, and the key of that id to `there_and_back[i]`. Both
+    /// are all ones if the key has no id. `behind[0]` becomes 1 if there is a key after the last
+    /// id.
     IdsAndBack<K: KeyWord>, "ids_and_back", threads 256;
     {
         queries: Global<K>, there_and_back: Global<K>, ids: Global<u32>, behind: Global<u32>,
@@ -145,8 +146,8 @@ impl<K: KeyWord> IdsAndBack<K> {
 }
 
 gpu_kernels::kernel! {
-    /// Writes to `below[i]` the number of keys below key `i`, and to `next[i]` the value of the
-    /// pair of that rank, or 0.
+    /// Writes the number of keys below key `i` to `below[i]`, and the value of the pair with that
+    /// rank, or 0, to `next[i]`.
     RanksOf<K: KeyWord, V: ValueWord>, "ranks_of", threads 256;
     { queries: Global<K>, below: Global<u32>, next: Global<V>, map: SortedRef<K, V>, count: u64 }
 }

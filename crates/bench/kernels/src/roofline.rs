@@ -1,8 +1,8 @@
-//! The limits of the memory system: random accesses of each kind over a footprint, strided updates,
-//! and a streaming copy.
+//! The limits of the memory system: random accesses of each kind within a footprint, strided
+//! updates, and a streaming copy.
 //!
-//! `cargo xtask bench` runs these beside the tables, so that every rate comes with the limit of the
-//! same run. The strided updates are an experiment of the papers (`cargo xtask figures`).
+//! `cargo xtask bench` runs these kernels beside the tables, so that every rate has a limit from
+//! the same run. The strided updates are an experiment of the papers (`cargo xtask figures`).
 
 use gpu_kernels::seam::{Block, Global};
 use gpu_kernels::types::{KeyWord, Scalar};
@@ -17,12 +17,12 @@ pub enum Access {
     Write = 1,
     /// Exchanges a random word.
     Exchange = 2,
-    /// Compares and swaps a random word that it has not read; most of these swaps fail.
+    /// Compares and swaps a random word without reading it before; most of these swaps fail.
     CompareExchange = 3,
-    /// Makes the accesses of an ideal insertion: streams in a pair and exchanges a random word.
+    /// Makes the accesses of an ideal insertion: reads a streamed pair and exchanges a random word.
     Insert = 4,
-    /// Makes the accesses of an ideal lookup: streams in a key, reads a random word, streams out
-    /// half of it.
+    /// Makes the accesses of an ideal lookup: reads a streamed key, reads a random word, and writes
+    /// half of it to a stream.
     Find = 5,
 }
 
@@ -32,19 +32,19 @@ pub enum Access {
 pub struct RandomParams {
     /// The number of accesses.
     pub accesses: u64,
-    /// The number of words that the accesses are spread over.
+    /// The number of words over which the accesses are spread.
     pub words: u64,
     /// The seed of the sequence of accesses.
     pub seed: u64,
-    /// An [`Access`] as a number.
+    /// The value of an [`Access`].
     pub access: u32,
     /// A field that is always 0.
     pub padding: u32,
 }
 
 gpu_kernels::kernel! {
-    /// Makes access `i` by thread `i`. `input` holds 2 × `accesses` words for `Insert` and
-    /// `accesses` for `Find`; `output` has `accesses` words. Both may be null for the other kinds.
+    /// Makes access `i` in thread `i`. `input` has 2 × `accesses` words for `Insert` and `accesses`
+    /// words for `Find`; `output` has `accesses` words. Both may be null for the other kinds.
     Random<>, "roofline_random", threads 256;
     { memory: Global<u64>, input: Global<u32>, output: Global<u32>, plan: RandomParams }
 }
@@ -67,8 +67,8 @@ impl Random {
             if plan.access == Access::Insert as u32 {
                 streamed |= (args.input.load_streaming(plan.accesses + index) as u64) << 32;
             }
-            // The input is 0, which only the program that filled it knows, so the access has to
-            // wait for it.
+            // The input is always 0. Only the host knows this, so the access has to wait for the
+            // input.
             let spread = (index ^ plan.seed).wrapping_add(streamed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             let random = (spread.mix(0x2545_f491_4f6c_dd1d, 0x9fb2_1c65_1e98_df25) as u64) << 32 | (spread >> 32);
             let word = ((random as u128 * plan.words as u128) >> 64) as u64;
@@ -93,7 +93,7 @@ impl Random {
             if plan.access == Access::Find as u32 {
                 args.output.store_streaming(index, seen as u32);
             } else if seen == u64::MAX {
-                // This never happens; it keeps the compiler from removing the access.
+                // This never happens, but it keeps the compiler from removing the access.
                 args.memory.atomic(0).store(0);
             }
         });
@@ -101,7 +101,7 @@ impl Random {
 }
 
 gpu_kernels::kernel! {
-    /// Copies `words` words, an even number: two words a thread and access.
+    /// Copies `words` words, an even number. Each thread copies two words in one access.
     Copy<>, "roofline_copy", threads 256;
     { source: Global<u64>, target: Global<u64>, words: u64 }
 }
@@ -142,10 +142,10 @@ pub struct StridedParams {
 }
 
 impl StridedParams {
-    /// Returns the word of thread `thread`: the words of neighbouring threads are a stride apart.
-    /// When a round has come to the end of the words, the next round begins at another of the first
-    /// words. These come in bit-reversed order, so that adjacent words are reached long after one
-    /// another. Each word belongs to one thread.
+    /// Returns the index of thread `thread`'s word. The words of neighbouring threads are a stride
+    /// apart. When a round reaches the last words, the next round begins at another of the first
+    /// `stride` words. These come in bit-reversed order, so that adjacent words are reached long
+    /// after one another. Each word belongs to one thread.
     #[inline(always)]
     pub fn word_of(&self, thread: u64) -> u64 {
         let round_log2 = self.words_log2 - self.stride_log2;
@@ -156,8 +156,8 @@ impl StridedParams {
 }
 
 gpu_kernels::kernel! {
-    /// Updates word `plan.word_of(i)` by thread `i`. The word must hold `before`; any other value
-    /// is counted in `wrong[0]`.
+    /// Updates word `plan.word_of(i)` in thread `i`. The word must have the value `before`; any
+    /// other value is counted in `wrong[0]`.
     Strided<T: Scalar>, "roofline_strided", threads 256;
     { memory: Global<T>, wrong: Global<u32>, plan: StridedParams }
 }

@@ -1,74 +1,74 @@
-//! What `cargo xtask bench` can be asked for.
+//! The arguments of `cargo xtask bench`.
 
 use super::lab::parse_size;
 use std::path::PathBuf;
 
-/// Measure every table and operation, beside what the memory system allows in the same run.
+/// Measure every table and operation, beside the limits of the memory system in the same run.
 ///
 /// Prints a table and, with `--output`, appends the records to `OUTPUT/DEVICE.jsonl`. Rates are in
-/// 10^9 operations a second. `limit` is what the memory system allows for as many operations, over
-/// as much memory as the table takes, measured just before. For a build that is a pair streamed in
-/// and one random 64-bit exchange; for a lookup, a key streamed in, one random read, and its result
-/// streamed out. Times are the median of the runs, by the device's clock. `build` is with
-/// `assume_unique`, `build_any` without.
+/// 10^9 operations a second. `limit` is the rate of the memory system, measured just before, for
+/// equally many operations over as much memory as the table takes. A build's operation is a
+/// streamed read of a pair and one random 64-bit exchange. A lookup's is a streamed read of a key,
+/// one random read, and a streamed write of the result. Times are the median of the runs, by the
+/// device's clock. `build` uses `assume_unique`, and `build_any` does not. `assume_unique`,
+/// `build_any` without.
 #[derive(clap::Args)]
 pub struct Args {
     /// Where to run: best, cpu, cuda or cuda:N.
     #[arg(long, default_value = "best")]
     pub(super) device: String,
-    /// Numbers of pairs, as 1000000 or 2^20. Default: 2^20, 2^24 and 2^27 on a GPU, 2^20 and 2^22
-    /// on the CPU.
+    /// Numbers of pairs, written as 1000000 or 2^20. Default: 2^20, 2^24 and 2^27 on a GPU, 2^20
+    /// and 2^22 on the CPU.
     #[arg(long, value_delimiter = ',', value_parser = parse_size)]
     pub(super) n: Vec<u64>,
-    /// Slots for each pair: 1.25 is a load of .8.
+    /// Slots per pair: 1.25 is a load of .8.
     #[arg(long, value_delimiter = ',', default_value = "1.25")]
     pub(super) slots_per_pair: Vec<f64>,
-    /// Items of a bucket of `TwoLevelMap` on average; without it, the default, which shrinks with
-    /// the number of pairs.
+    /// The mean number of items in a bucket of `TwoLevelMap`. Default: the map's default, which
+    /// shrinks with the number of pairs.
     #[arg(long)]
     pub(super) items_per_bucket: Option<f64>,
     /// Load factors of `PageMap`, `PageSet`, `LinearMap`, and of the page maps of `CompactingTable`
     /// and `MultiMap`.
     #[arg(long, value_delimiter = ',', default_value = "0.8,0.95")]
     pub(super) load: Vec<f64>,
-    /// The maps under `CompactingTable` and `MultiMap`. The rows of those over another map than a
-    /// page map have its name with theirs, as `MultiMap<CuckooMap>`; `--slots-per-pair` holds for
-    /// it, too.
+    /// The maps under `CompactingTable` and `MultiMap`. If the map is not a page map, the rows have
+    /// its name, as `MultiMap<CuckooMap>`. `--slots-per-pair` also applies to these maps.
     #[arg(long, value_delimiter = ',', value_enum, default_value = "page")]
     pub(super) under: Vec<Under>,
-    /// Rounds in which a tenth of a `LinearMap`'s keys are replaced by others.
+    /// The number of rounds in which a tenth of a `LinearMap`'s keys are replaced.
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) rounds: u32,
-    /// Pairs of a batch of `ExtendibleMap`.
+    /// The number of pairs in a batch of `ExtendibleMap`.
     #[arg(long, default_value = "2^22", value_parser = parse_size)]
     pub(super) batch: u64,
-    /// Probe a `LinearMap` line by line behind a full line, not by a step of each key's own.
+    /// Probe the next line of a `LinearMap` after a full line, and not by a step that depends on
+    /// the key.
     #[arg(long)]
     pub(super) linear_probing: bool,
     /// Also measure 64-bit keys and values.
     #[arg(long)]
     pub(super) wide: bool,
-    /// Timed runs of each operation, after the warm-ups.
+    /// The number of timed runs of each operation, after the warm-ups.
     #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) runs: u32,
     /// Measure the limits over these footprints in MiB. Default: 32, 256, 2048 and 32768 on a GPU,
-    /// 4 and 256 on the CPU; those that do not fit the device are left out.
+    /// 4 and 256 on the CPU. Footprints that do not fit the device are left out.
     #[arg(long, value_delimiter = ',')]
     pub(super) footprints: Vec<u64>,
     /// Measure group-by for every power of two of groups.
     #[arg(long)]
     pub(super) every_power: bool,
-    /// Measure group-by for these numbers of groups, and only for these and `--skews`.
+    /// Measure group-by only for these numbers of groups and for `--skews`.
     #[arg(long, value_delimiter = ',', value_parser = parse_size, conflicts_with = "every_power")]
     pub(super) groups: Vec<u64>,
-    /// Measure group-by for Zipf distributions with these exponents, and only for these and
-    /// `--groups`.
+    /// Measure group-by only for Zipf distributions with these exponents and for `--groups`.
     #[arg(long, value_delimiter = ',', conflicts_with = "every_power")]
     pub(super) skews: Vec<f64>,
-    /// Only the limits, no tables.
+    /// Measure only the limits, and no tables.
     #[arg(long)]
     pub(super) only_limits: bool,
-    /// What to measure: all of it but files and transfers by default.
+    /// The parts to measure. Default: all parts except files, calls and transfers.
     #[arg(long, value_delimiter = ',', value_enum)]
     only: Vec<Part>,
     /// Also measure hashbrown::HashMap on one thread, with the same input in the same run.
@@ -76,18 +76,17 @@ pub struct Args {
     #[arg(long)]
     pub(super) beside_hashbrown: bool,
     /// The folder of the files that `--only files` saves and loads; by default the folder for
-    /// temporary files. Its rows have the bytes of a file for `n` and GB/s for rates. The limit of
-    /// `save` and `load` is a plain write and `fsync`, or a plain read into the same memory, of as
-    /// many bytes; or the link to the device, if that is slower. Its rate is the better one of a
-    /// plain copy (`plain_upload`, `plain_download`) and of `load_from_memory` or
-    /// `save_to_nowhere`, which are without the disk. A plain download goes to new memory, so that
-    /// it mostly measures page faults. Files that were just written are read from the system's
-    /// memory; the files of `load_cold` and `plain_read_cold` (on Linux) were forced to the disk
-    /// and dropped from there before each run, which has no effect in a folder that is itself in
-    /// memory.
+    /// temporary files. Its rows have the bytes of a file as `n` and GB/s as rates. The limit of
+    /// `save` is a plain write and `fsync` of equally many bytes, and the limit of `load` a plain
+    /// read into the same memory; or the link to the device, if that is slower. The link's rate is
+    /// the better one of a plain copy (`plain_upload`, `plain_download`) and of `load_from_memory`
+    /// or `save_to_nowhere`, which do not use the disk. A plain download goes to new memory, so it
+    /// mostly measures page faults. Files that were just written are read from the system's memory.
+    /// The files of `load_cold` and `plain_read_cold` (on Linux) are forced to the disk and dropped
+    /// from that memory before each run, which has no effect if the folder itself is in memory.
     #[arg(long)]
     pub(super) files: Option<PathBuf>,
-    /// The folder for the records; none are kept without it.
+    /// The folder for the records. Without it no records are kept.
     #[arg(long)]
     pub(super) output: Option<PathBuf>,
 }
@@ -104,19 +103,19 @@ pub(super) enum Under {
 pub(super) enum Part {
     /// Scan, compaction, histogram, partition, sort, gather.
     Primitives,
-    /// Group-by, also by sorting.
+    /// Group-by by the default method and by sorting.
     GroupBy,
-    /// Sums that are kept in a `LinearMap` and a `PageMap` over many batches, for `--groups` and
+    /// Sums that are updated in a `LinearMap` and a `PageMap` by many batches, for `--groups` and
     /// `--skews`.
     Combine,
-    /// Group-by of rows whose sample lies, beside honest ones of as many groups.
+    /// Group-by of rows whose sample is misleading, beside ordinary rows with equally many groups.
     #[value(name = "group_by_lying")]
     GroupByLying,
     /// Joins of unique and of repeated keys, with large and small build sides.
     Join,
-    /// Joins and changing batches of frequent keys, beside distinct ones.
+    /// Joins and changing batches with frequent keys, beside the same with distinct keys.
     Skews,
-    /// Different keys with ids and counts, and membership.
+    /// Distinct keys with ids and counts, and membership.
     Unique,
     /// `CuckooMap` and `CuckooSet`.
     Cuckoo,
@@ -124,7 +123,7 @@ pub(super) enum Part {
     TwoLevel,
     /// `PageMap`.
     Page,
-    /// Batches added to a `PageMap`, and removed.
+    /// Batches that are added to a `PageMap` or removed from it.
     Changes,
     /// `PageSet`.
     Set,
@@ -140,14 +139,15 @@ pub(super) enum Part {
     Sorted,
     /// `RowMap`, with rows of 24 bytes.
     Rows,
-    /// Kernels of one's own that take maps as arguments, beside the batches that do the same.
+    /// Kernels of a user that take maps as arguments, beside the batches that do the same.
     Refs,
-    /// Saving and loading, if asked for: it writes files.
+    /// Saving and loading; only measured if requested, because it writes files.
     Files,
-    /// Whole calls of a program of ordinary size, with the memory of their results, if asked for.
+    /// Whole calls of a program of ordinary size, with their allocations; only measured if
+    /// requested.
     Calls,
-    /// Copies of so many bytes between the host and a GPU, if asked for. Rates are in GB/s, by the
-    /// host's clock. The limit is the rate of page-locked memory in the same run.
+    /// Copies of `n` bytes between the host and a GPU; only measured if requested. Rates are in
+    /// GB/s, by the host's clock. The limit is the rate of page-locked memory in the same run.
     Transfers,
 }
 

@@ -1,5 +1,5 @@
-//! Benchmarks of whole calls, as a program of ordinary size makes them: with the memory of results
-//! and scratch allocated and released in each, by the host's clock.
+//! Benchmarks of whole calls, as a program of ordinary size makes them. Each call allocates and
+//! releases its results and scratch memory; times are by the host's clock.
 
 use super::input::{Input, key};
 use super::lab::Bench;
@@ -10,14 +10,14 @@ use warpnest::relational::{GroupBy, Unique, isin_on};
 use warpnest::types::WordKey as Key;
 use warpnest::{Buffer, PageMap};
 
-/// The rows of each key of a column.
+/// The number of rows with the same key in a column.
 const ROWS_A_KEY: u64 = 8;
 
-/// The fewest times that a call is made: a small one takes microseconds.
+/// The minimum number of calls, because a small call takes microseconds.
 const CALLS: u32 = 101;
 
-/// Measures calls on buffers of `n` keys or rows, each until the host knows that the result is
-/// there and has dropped it.
+/// Measures calls on buffers of `n` keys or rows. A call ends when the host knows that the result
+/// is complete, and has dropped it.
 pub fn measure<K: Key>(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
     let Bench { device, run, n, .. } = at;
     let stream = device.default_stream();

@@ -1,5 +1,4 @@
-//! Benchmarks of the functions of whole columns: different keys with ids and counts, and
-//! membership.
+//! Benchmarks of functions of whole columns: distinct keys with ids and counts, and membership.
 
 use super::input::{Repeats, key, repeated};
 use super::record::{Record, Subject};
@@ -10,7 +9,7 @@ use warpnest::relational::{OnDevice, Order, Part, Unique, isin_into};
 use warpnest::types::WordKey as Key;
 use warpnest::{Buffer, Result, Stream};
 
-/// The number of different keys where they are few.
+/// The number of distinct keys if these are few.
 const FEW: u64 = 1 << 10;
 
 /// The keys of a column.
@@ -18,7 +17,7 @@ const FEW: u64 = 1 << 10;
 enum Input {
     Different,
     Repeated(Repeats),
-    /// [`FEW`] different ones.
+    /// [`FEW`] distinct keys.
     Few,
 }
 
@@ -29,7 +28,7 @@ struct Names {
     factorize: &'static str,
 }
 
-/// The columns, and the names of the operations on them.
+/// The columns, each with the names of the operations on it.
 const NAMES: [(Input, Names); 5] = [
     (Input::Different, Names { unique: "unique", counts: "counts", factorize: "factorize" }),
     (
@@ -51,10 +50,11 @@ const NAMES: [(Input, Names); 5] = [
     (Input::Few, Names { unique: "unique_few", counts: "counts_few", factorize: "factorize_few" }),
 ];
 
-/// Measures the different keys of `n` rows with ids and counts, with counts alone, and with ids in
-/// the order of appearance; then which of `n` rows have one of n / 8 keys. Every result is checked.
+/// Measures the distinct keys of `n` rows with ids and counts, with counts alone, and with ids in
+/// the order of appearance; then the test which of `n` rows have one of n / 8 keys. Every result is
+/// checked.
 ///
-/// A call has the scratch and the memory of the result of an earlier one.
+/// A call reuses the scratch memory and the result's memory of an earlier call.
 pub fn measure<K: Key>(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
     let Bench { device, run, n, .. } = at;
     let mut records = Vec::new();
@@ -86,7 +86,7 @@ fn subject<K: Key>(op: &str, n: u64) -> Subject<'_> {
     Subject { table: "columns".to_owned(), op, n, load: 0.0, key_bits: K::BITS, value_bits: 0 }
 }
 
-/// A column, and the number of its different keys.
+/// A column, and the number of its distinct keys.
 struct Column<'c, K> {
     at: Bench<'c>,
     keys: &'c [K],
@@ -141,7 +141,7 @@ impl<K: Key> Column<'_, K> {
         Ok((ms, wrong))
     }
 
-    /// Returns the count of rows whose id is not their key's id.
+    /// Returns the number of rows whose id is not the id of their key.
     fn wrong_ids(&self, keys: &[K], ids: &[u32]) -> u64 {
         let is_wrong = |(key, id): &(&K, &u32)| keys.get(**id as usize) != Some(*key);
         let missing = self.keys.len().abs_diff(ids.len()) as u64;

@@ -1,4 +1,4 @@
-//! Benchmarks of sums that are kept in a map over many batches, and of insertions of frequent keys.
+//! Benchmarks of sums that many batches update in a map, and of insertions of frequent keys.
 
 use super::Bench;
 use super::group_by::{self, Spread, checksum, groups_of_rows, sums_of_groups, value};
@@ -11,11 +11,11 @@ use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Answers, Buffer, Fold, LinearConfig, LinearMap, PageConfig};
 use warpnest_bench_kernels::roofline::Access;
 
-/// The unmeasured calls of an operation.
+/// The number of unmeasured calls of an operation.
 const WARM_UPS: u32 = 2;
 
-/// Returns the cases of `n` rows: these numbers of groups and exponents, or else one key, 2^10 and
-/// 2^20, half as many as rows, as many, and the exponent 1.2.
+/// Returns the cases for `n` rows: the given numbers of groups and exponents, or by default 1,
+/// 2^10, 2^20, n / 2 and n groups, and the exponent 1.2.
 pub fn cases(n: u64, groups: &[u64], skews: &[f64]) -> Vec<Spread> {
     if groups.is_empty() && skews.is_empty() {
         let groups = [1, 1 << 10, 1 << 20, n / 2].into_iter().filter(|&groups| groups > 0 && groups < n);
@@ -24,14 +24,14 @@ pub fn cases(n: u64, groups: &[u64], skews: &[f64]) -> Vec<Spread> {
     group_by::cases(n, false, groups, skews)
 }
 
-/// Measures sums of `n` values by the keys of each case, in a linear map and in a page map: of keys
-/// that are new to the map (`combine_new`), and of keys that it has (`combine`). Every sum is
-/// checked.
+/// Measures sums of `n` values by the keys of each case, in a linear map and in a page map.
+/// `combine_new` has keys that are new to the map, and `combine` has keys that are in it. Every sum
+/// is checked.
 ///
 /// `insert_repeated` inserts the pairs into a linear map that has the keys. `combine_mixed` adds
-/// the values by a mixed batch, with answers.
+/// the values by a mixed batch that returns answers.
 ///
-/// The limit is as many random exchanges as there are rows, in a table of the map's size.
+/// The limit is the rate of one random exchange per row, in a table of the map's size.
 pub fn measure<K: Key, V: Value + From<u32>>(at: Bench<'_>, cases: &[Spread]) -> anyhow::Result<Vec<Record>> {
     let mut records = Vec::new();
     for &(groups, skew) in cases {
@@ -89,7 +89,7 @@ impl<K: Key, V: Value> Case<'_, K, V> {
         ])
     }
 
-    /// Measures additions as the operations of a mixed batch, whose answers they want.
+    /// Measures additions as operations of a mixed batch that returns their answers.
     fn mixed(&self, map: &mut LinearMap<K, V>) -> anyhow::Result<Record> {
         let (device, stream) = (self.at.device, self.at.device.default_stream());
         map.clear()?;
@@ -103,7 +103,8 @@ impl<K: Key, V: Value> Case<'_, K, V> {
         self.record("LinearMap", "combine_mixed", map.memory_bytes(), ms, wrong)
     }
 
-    /// Returns the number of keys if the map is wrong, given that all values were added so often.
+    /// Returns the number of keys if the map is wrong, and otherwise 0. All values were added
+    /// `times` times.
     fn wrong<D: Changes>(&self, map: &BulkMap<K, V, D>, times: u64) -> anyhow::Result<u64> {
         let expected = self.sums.iter().map(|&(key, sum)| (key, V::from_u64(sum.wrapping_mul(times)).to_u64()));
         let (keys, values) = map.to_columns()?;

@@ -10,10 +10,10 @@ use warpnest::types::WordKey as Key;
 use warpnest::{Answers, Buffer, CompactingConfig};
 use warpnest_bench_kernels::roofline::Access;
 
-/// Builds tables of `n` rows, in both orders, and looks up keys and ids; then builds from repeated
-/// keys.
+/// Builds tables of `n` rows with ids in either order, and looks up keys and ids. Then it builds
+/// tables from repeated keys.
 ///
-/// A build is a rebuild, in memory that is there. The map under the tables has the configuration
+/// A build is a rebuild, in existing memory. The map under the tables has the configuration
 /// `config`.
 pub fn measure<K: Key, D: Ids>(at: Bench<'_>, config: &Config<D>) -> anyhow::Result<Vec<Record>> {
     let Bench { device, run, roofline, n, runs } = at;

@@ -7,7 +7,8 @@ use warpnest::CuckooConfig;
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest_bench_kernels::roofline::Access;
 
-/// Builds a map of `n` pairs in `slots_per_pair` slots a pair and looks up present and absent keys.
+/// Builds a map of `n` pairs with `slots_per_pair` slots per pair, and looks up present and absent
+/// keys.
 pub fn measure<K: Key, V: Value>(at: Bench<'_>, slots_per_pair: f64) -> anyhow::Result<Vec<Record>> {
     let subjects = Subjects::<K, V>::new(at.device, at.n, at.runs)?;
     let config = CuckooConfig::default().slots_per_pair(slots_per_pair).seed(1);

@@ -8,13 +8,13 @@ use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Answers, Buffer, ExtendibleConfig};
 use warpnest_bench_kernels::roofline::Access;
 
-/// The number of keys that are left after the removal of the others.
+/// The number of keys that are left after the removals.
 const LEFT: u64 = 1 << 16;
 
-/// Grows an empty map to `n` pairs in batches of `batch`, and measures each operation.
+/// Grows an empty map to `n` pairs in batches of `batch` pairs, and measures each operation.
 ///
-/// The rows are the whole growth, the median batch and the slowest. Then come lookups; new values
-/// for all keys, in batches; and the removal of all but 2^16 of the keys, in batches.
+/// The rows are the whole growth, the median batch and the slowest batch. Then it measures lookups,
+/// new values for all keys in batches, and the removal in batches of all keys except 2^16.
 pub fn measure<K: Key, V: Value>(at: Bench<'_>, batch: u64) -> anyhow::Result<Vec<Record>> {
     let Bench { device, run, roofline, n, runs } = at;
     let stream = device.default_stream();

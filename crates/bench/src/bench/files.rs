@@ -1,4 +1,4 @@
-//! Benchmarks of saving and loading, beside what the disk and the link do with as many bytes.
+//! Benchmarks of saving and loading, beside plain writes, reads and copies of equally many bytes.
 
 use super::Bench;
 use super::host_time::{median, median_after};
@@ -11,11 +11,11 @@ use warpnest::design::BulkMap;
 use warpnest::design::{Cuckoo, Design, Extendible, Linear, Page};
 use warpnest::{Buffer, CuckooConfig, Device, ExtendibleConfig, LinearConfig, PageConfig};
 
-/// The bytes of a plain write or read.
+/// The bytes that a plain write or read handles at once.
 const PIECE: usize = 4 << 20;
 
-/// Measures saving and loading maps of `n` pairs of 32-bit keys and values, in a folder. `n` of a
-/// record is the bytes of its file, so its rate is in GB/s. Times are the host's.
+/// Measures saving and loading maps of `n` pairs of 32-bit keys and values, in a folder. A record's
+/// `n` is the bytes of its file, so its rate is in GB/s. Times are by the host's clock.
 pub fn measure(at: Bench<'_>, folder: &Path) -> anyhow::Result<Vec<Record>> {
     let input = Input::<u32, u32>::new(at.n);
     let (device, keys, values) = (at.device, &input.keys, &input.values);
@@ -53,11 +53,11 @@ fn of_map<D: Design>(
     let read = median(runs, || plain_read(plain.path()))?;
     let found = BulkMap::<u32, u32, D>::load_from(device, ours.path())?.get_many(&input.keys)?;
     let wrong = found.iter().zip(&input.values).filter(|(found, value)| **found != Some(**value)).count() as u64;
-    // The same without a disk.
+    // The next two need no disk.
     let to_nowhere = median(runs, || Ok(map.save(io::sink())?))?;
     let from_memory = median(runs, || Ok(BulkMap::<u32, u32, D>::load(device, &bytes[..])?))?;
     let (up, down) = link(device, &bytes, runs)?;
-    // A download to new memory may spend most of its time on page faults, which a save is without.
+    // A download to new memory may spend most of its time on page faults, which a save avoids.
     let (up_at_best, down_at_best) = (up.min(from_memory), down.min(to_nowhere));
     let file = bytes.len() as u64;
     let gb_s = |seconds: f64| file as f64 / seconds / 1e9;
@@ -88,7 +88,7 @@ fn of_map<D: Design>(
     Ok(records)
 }
 
-/// Writes bytes to a new file beside another, forces it to the disk, and renames it.
+/// Writes bytes to a new file beside `path`, forces it to the disk, and renames it to `path`.
 fn plain_write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     let beside = path.with_extension("new");
     let mut file = File::create(&beside)?;
@@ -98,7 +98,7 @@ fn plain_write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Reads a file, piece by piece, into the same memory.
+/// Reads a file piece by piece into the same memory.
 fn plain_read(path: &Path) -> anyhow::Result<()> {
     let (mut file, mut piece) = (File::open(path)?, vec![0; PIECE]);
     while file.read(&mut piece)? != 0 {}
@@ -113,8 +113,8 @@ fn forget(path: &Path) -> anyhow::Result<()> {
     Ok(rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)?)
 }
 
-/// Returns the seconds of copying bytes to new memory of the device and back, in one piece each, as
-/// [`Buffer::from_slice`] and [`Buffer::download`] do.
+/// Returns the seconds of a copy of bytes to new memory of the device, as by
+/// [`Buffer::from_slice`], and back.
 fn link(device: &Device, bytes: &[u8], runs: u32) -> anyhow::Result<(f64, f64)> {
     let words: Vec<u64> = bytes.chunks_exact(8).map(bytemuck::pod_read_unaligned).collect();
     let stream = device.default_stream();

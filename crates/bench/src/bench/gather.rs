@@ -10,22 +10,22 @@ use warpnest::primitives::gather;
 use warpnest::types::{Plain, Proof, pod};
 use warpnest_bench_kernels::roofline::Access;
 
-/// A row of as many words.
+/// A row of `WORDS` words.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq)]
 struct Row<const WORDS: usize>([u32; WORDS]);
-// SAFETY: an array of words.
+// SAFETY: a row is an array of words, for which zero is a valid value.
 unsafe impl<const WORDS: usize> Zeroable for Row<WORDS> {}
-// SAFETY: an array of words.
+// SAFETY: a row is an array of words, without padding.
 unsafe impl<const WORDS: usize> Pod for Row<WORDS> {}
 impl<const WORDS: usize> Plain for Row<WORDS> {
     const PROOF: Proof<Self> = pod();
 }
 
-/// The bytes that a GPU's memory reads at least.
+/// The minimum bytes that a GPU's memory reads at once.
 const SECTOR: u64 = 32;
 
-/// Measures gathering all of `n` rows of 16, 32 and 64 bytes in random order.
+/// Measures a gather of `n` rows of 16, 32 and 64 bytes in random order.
 pub fn measure(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
     let mut numbers: Vec<u32> = (0..at.n as u32).collect();
     shuffle(&mut numbers);
@@ -36,8 +36,8 @@ pub fn measure(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
     ])
 }
 
-/// Measures gathering rows of `WORDS` words. The limit is the lower one of two: random reads of a
-/// word each, and a copy of as many bytes as are read in whole sectors and written.
+/// Measures a gather of rows of `WORDS` words. The limit is the lower rate of two: random reads of
+/// one word per row, and a copy of the bytes that are read in whole sectors and written.
 fn of_rows<const WORDS: usize>(at: &Bench<'_>, op: &'static str, numbers: &[u32]) -> anyhow::Result<Record> {
     let Bench { device, run, n, runs, .. } = *at;
     let roofline: &Roofline<'_> = at.roofline;

@@ -1,4 +1,4 @@
-//! Benchmarks of group-by: sums over uniform and skewed keys, beside the same by sorting.
+//! Benchmarks of group-by: sums over uniform and skewed keys, by the default method and by sorting.
 
 use super::input::key;
 use super::record::{Record, Subject};
@@ -14,18 +14,19 @@ use warpnest::primitives::{Number, Scratch};
 use warpnest::relational::{GroupBy, GroupReport, Method};
 use warpnest::types::WordKey as Key;
 
-/// The binary logarithms of the numbers of groups, unless all are asked for.
+/// The binary logarithms of the numbers of groups, unless all powers are requested.
 const GROUPS: [u32; 15] = [0, 1, 5, 8, 10, 11, 12, 13, 14, 15, 17, 20, 22, 23, 25];
 
-/// The exponents of Zipf distributions, and the number of their keys, if there are as many rows.
+/// The exponents of the Zipf distributions.
 const SKEWS: [f64; 5] = [0.5, 0.8, 1.0, 1.2, 1.5];
+/// The number of keys of the Zipf distributions, unless there are fewer rows.
 const SKEWED_KEYS: u64 = 1 << 24;
 
-/// A number of groups, and the exponent of their Zipf distribution if rows are not spread evenly.
+/// A number of groups, and the exponent of their Zipf distribution, or `None` for uniform rows.
 pub type Spread = (u64, Option<f64>);
 
-/// Returns the cases of `n` rows: one to `n` groups, and Zipf distributions. If groups or skews are
-/// given, only cases with these. `every_power` adds the other powers of two of groups.
+/// Returns the cases for `n` rows: 1 to `n` groups, and Zipf distributions. If groups or skews are
+/// given, it returns only the given cases. `every_power` adds the other powers of two of groups.
 pub fn cases(n: u64, every_power: bool, groups: &[u64], skews: &[f64]) -> Vec<Spread> {
     let skewed = |skews: &[f64]| skews.iter().map(|&skew| (SKEWED_KEYS.min(n), Some(skew))).collect::<Vec<_>>();
     let uniform = |groups: Vec<u64>| groups.into_iter().filter(|&groups| groups <= n).map(|groups| (groups, None));
@@ -37,10 +38,10 @@ pub fn cases(n: u64, every_power: bool, groups: &[u64], skews: &[f64]) -> Vec<Sp
     uniform(below).chain([(n, None)]).chain(skewed(&SKEWS)).collect()
 }
 
-/// Measures sums of `n` values by the keys of each case: by the method that is chosen for them, and
-/// by sorting. Every sum is checked.
+/// Measures sums of `n` values by the keys of each case, by the default method and by sorting.
+/// Every sum is checked.
 ///
-/// The limit is a copy of as many bytes as the rows have.
+/// The limit is a copy of the rows' bytes.
 pub fn measure<K: Key, V: Number<Sum = u64> + From<u32>>(
     at: Bench<'_>,
     cases: &[Spread],
@@ -57,19 +58,19 @@ pub fn measure<K: Key, V: Number<Sum = u64> + From<u32>>(
 /// The seed of all queries.
 pub const SEED: u64 = 1;
 
-/// Rows to group.
+/// Rows to group, and their groups.
 pub struct Case<K> {
-    /// The number of the group of each row.
+    /// The id of the group of each row.
     pub rows: Vec<u32>,
-    /// The number of groups. All numbers of groups are below it.
+    /// The number of groups. All ids are below it.
     pub groups: u64,
     /// The exponent of a Zipf distribution, for the record.
     pub skew: Option<f64>,
-    /// Returns the key of a group.
+    /// A function that returns the key of a group.
     pub key: fn(u64) -> K,
 }
 
-/// Returns the number of the group of each of `n` rows. With as many groups as rows each has one.
+/// Returns the id of the group of each of `n` rows. If `groups` is `n`, each row has its own group.
 pub fn groups_of_rows(n: u64, groups: u64, skew: Option<f64>) -> Vec<u32> {
     let mut rows = vec![0; n as usize];
     let a_thread = (n as usize).div_ceil(available_parallelism().map_or(1, usize::from));
@@ -81,7 +82,7 @@ pub fn groups_of_rows(n: u64, groups: u64, skew: Option<f64>) -> Vec<u32> {
                 match skew.map(|skew| Zipf::new(groups as f64, skew).expect("a positive number and exponent")) {
                     Some(zipf) => part.iter_mut().for_each(|row| *row = zipf.sample(&mut random) as u32 - 1),
                     None if groups == n => part.iter_mut().zip(first..).for_each(|(row, number)| *row = number as u32),
-                    // The product's high half: a random number below the second factor.
+                    // The product's high half is a random number below the second factor.
                     None => part.iter_mut().for_each(|row| *row = ((random.next_u32() as u64 * groups) >> 32) as u32),
                 }
             });
@@ -90,7 +91,7 @@ pub fn groups_of_rows(n: u64, groups: u64, skew: Option<f64>) -> Vec<u32> {
     rows
 }
 
-/// Returns the value of a row: never 0, so that no sum is.
+/// Returns the value of a row, which is never 0, so that no sum is 0.
 pub fn value(row: usize) -> u32 {
     (row as u32).wrapping_mul(0x9e37_79b1) | 1
 }
@@ -114,7 +115,7 @@ pub fn sums_of_groups<K>(rows: &[u32], groups: u64, key: fn(u64) -> K) -> Vec<(K
 }
 
 impl<K: Key> Case<K> {
-    /// Measures sums of a value of each row, by each method under the name of an operation.
+    /// Measures sums of one value per row, by each method; its operation's name is in the records.
     pub fn measure<V: Number<Sum = u64> + From<u32>>(
         self,
         at: &Bench<'_>,
@@ -150,12 +151,12 @@ impl<K: Key> Case<K> {
     }
 }
 
-/// Returns a sum over the groups that does not depend on their order.
+/// Returns a checksum over the groups that does not depend on their order.
 pub fn checksum<K: Key>(groups: impl Iterator<Item = (K, u64)>) -> u64 {
     groups.fold(0, |sum, (key, of_key)| sum.wrapping_add(random(key.to_u64() ^ random(of_key))))
 }
 
-/// Returns a word that looks random: the finalizer of SplitMix64 (Steele et al., 2014).
+/// Returns a hash of a number: the finalizer of SplitMix64 (Steele et al., 2014).
 fn random(number: u64) -> u64 {
     let mut x = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,5 +1,5 @@
-//! Benchmarks of group-by of rows whose sample lies or is hard, each beside honest rows of as many
-//! groups.
+//! Benchmarks of group-by of rows with a misleading or difficult sample, beside ordinary rows with
+//! equally many groups.
 
 use super::Bench;
 use super::group_by::{Case, SEED};
@@ -11,16 +11,17 @@ use warpnest::primitives::Number;
 use warpnest::relational::Method;
 use warpnest::types::WordKey as Key;
 
-/// The count of groups of rows that are not hot, and the count of hot keys.
+/// The number of groups of rows that are not hot.
 const GROUPS: u64 = 1 << 20;
+/// The number of hot keys.
 const HOT: u64 = 3;
 
-/// The rows at the end of which hot keys are: one in so many.
+/// The inverse of the share of rows, at the end, that have hot keys.
 const END: u64 = 50;
 
-/// Measures sums of `n` values: of sorted rows, of rows with hot keys only at the end, of hot keys
-/// that the sample does not draw, and of many keys that it does not draw. Before each are honest
-/// rows of as many groups, all equally large and in random order.
+/// Measures sums of `n` values for sorted rows, for rows with hot keys only at the end, and for
+/// rows with hot keys, or many keys, that the sample does not draw. Before each, it measures rows
+/// of equally many and equally large groups in random order.
 pub fn measure<K: Key, V: Number<Sum = u64> + From<u32>>(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
     let n = at.n;
     let drawn = drawn(at);
@@ -40,26 +41,26 @@ pub fn measure<K: Key, V: Number<Sum = u64> + From<u32>>(at: Bench<'_>) -> anyho
         measure("group_by_sorted", groups.clamp(1, n), K::from_u64, &|row| row * groups.clamp(1, n) / n)?;
     }
     for others in [few, not_at_end] {
-        // The numbers of rows are random where there are fewer groups than rows.
+        // If there are fewer groups than rows, the group of a row is random.
         let other = |row: u64| if others == not_at_end { row } else { uniform(row) % others };
         measure("group_by_hot_at_end", others + HOT, key, &|row| match row < not_at_end {
             true => other(row),
             false => others + row % HOT,
         })?;
     }
-    // Half of the rows have hot keys, which are in no row that is drawn.
+    // Half of the rows have hot keys, but the sample draws none of these rows.
     measure("group_by_hot_not_drawn", few + HOT, key, &|row| match drawn[row as usize] || row % 2 == 0 {
         true => uniform(row) % few,
         false => few + row / 2 % HOT,
     })?;
-    // All have, except the ones that are drawn.
+    // All rows have hot keys, except the rows that the sample draws.
     let mut of_drawn = vec![0; n as usize];
     (0..n as usize).filter(|&row| drawn[row]).zip(HOT..).for_each(|(row, group)| of_drawn[row] = group);
     measure("group_by_all_hot_not_drawn", number_drawn + HOT, key, &|row| match drawn[row as usize] {
         true => of_drawn[row as usize],
         false => row % HOT,
     })?;
-    // The sample sees one key, all others are distinct.
+    // Rows that the sample draws have one key, and all others distinct keys.
     let mut next = 0;
     for row in 0..n as usize {
         next += !drawn[row] as u64;
@@ -76,11 +77,11 @@ fn drawn(at: Bench<'_>) -> Vec<bool> {
     drawn
 }
 
-/// Returns the numbers of the groups of `n` rows: as many rows of each, in random order.
+/// Returns the group ids of `n` rows. All groups have equally many rows, in random order.
 fn honest(n: u64, groups: u64) -> Vec<u32> {
     let bits = u64::BITS - n.saturating_sub(1).leading_zeros();
     let permuted = |row| {
-        // What is beyond the rows goes on until it is among them.
+        // A permuted index beyond the rows is permuted again until it is a row.
         let mut row = position(row, key::<u64>(groups), bits);
         while row >= n {
             row = position(row, key::<u64>(groups), bits);

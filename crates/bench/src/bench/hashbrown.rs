@@ -1,11 +1,11 @@
-//! `hashbrown::HashMap` on one thread, with the input of our maps.
+//! `hashbrown::HashMap` on one thread, with the same input as the library's maps.
 
 use super::Bench;
 use super::input::{Input, wrong_hits, wrong_misses};
 use super::record::{Record, Subject};
 use std::time::Instant;
 
-/// Measures the same input through `hashbrown::HashMap` on one thread, with its default hasher and
+/// Measures `hashbrown::HashMap` on one thread with the same input, with its default hasher and
 /// `with_capacity`.
 pub fn measure(Bench { run, n, runs, .. }: Bench<'_>) -> Vec<Record> {
     let input = Input::<u32, u32>::new(n);

@@ -1,21 +1,21 @@
-//! Times by the host's clock.
+//! Measurements by the host's clock.
 
 use std::time::Instant;
 
-/// Returns the seconds of the median of several calls. What a call returns is given back before the
-/// next.
+/// Returns the median time of several calls in seconds. The result of a call is dropped before the
+/// next call.
 pub fn median<T>(runs: u32, work: impl FnMut() -> anyhow::Result<T>) -> anyhow::Result<f64> {
     median_after(runs, || Ok(()), work)
 }
 
-/// Returns the same of calls before each of which something is done that takes no part.
+/// Returns the median time as [`median`] does. `before` is called before each call, and not timed.
 pub fn median_after<T>(
     runs: u32,
     mut before: impl FnMut() -> anyhow::Result<()>,
     mut work: impl FnMut() -> anyhow::Result<T>,
 ) -> anyhow::Result<f64> {
     let mut times = Vec::new();
-    // The first one warms up: kernels are compiled, the file gets its place on the disk.
+    // The first call is a warm-up: it compiles kernels, and the disk allocates space for the file.
     for run in 0..=runs {
         before()?;
         let start = Instant::now();

@@ -1,5 +1,5 @@
-//! Input for benchmarks: unique pseudo-random keys, present and absent queries, and the number of
-//! wrong answers.
+//! The input of benchmarks: unique pseudo-random keys, queries for present and absent keys, and
+//! counts of wrong answers.
 
 use rand_distr::{Distribution, Zipf};
 use rand_xoshiro::Xoshiro256StarStar;
@@ -12,12 +12,12 @@ pub struct Input<K, V> {
     pub values: Vec<V>,
     /// Every key once, in an order unrelated to the order of `keys`.
     pub present: Vec<K>,
-    /// The same number of keys that are not among `keys`.
+    /// Equally many keys that are not among `keys`.
     pub absent: Vec<K>,
 }
 
 impl<K: Key, V: Value> Input<K, V> {
-    /// Makes an input of `n` pairs, at most 2^31, so that there are as many absent keys.
+    /// Makes an input of `n` pairs, at most 2^31, so that there are enough absent keys.
     pub fn new(n: u64) -> Self {
         let keys: Vec<K> = (0..n).map(key).collect();
         // A prime step that does not divide n visits every index once.
@@ -32,15 +32,15 @@ impl<K: Key, V: Value> Input<K, V> {
     }
 }
 
-/// Queries for present and absent keys in random order, as many as an [`Input`] has keys.
+/// Queries for present and absent keys in random order; an [`Input`] has equally many keys.
 pub struct Mixed<K> {
     pub queries: Vec<K>,
-    /// A flag for each query: whether its key is there.
+    /// A flag for each query, which tells whether its key is present.
     present: Vec<bool>,
 }
 
 impl<K: Key> Mixed<K> {
-    /// Makes queries for `n` different keys, `absent` of which are not among the keys of
+    /// Makes `n` queries for distinct keys, `absent` of which are not among the keys of
     /// `Input::new(n)`.
     pub fn new(n: u64, absent: u64) -> Self {
         let mut numbers: Vec<u64> = (absent..n + absent).collect();
@@ -57,20 +57,20 @@ impl<K: Key> Mixed<K> {
     }
 }
 
-/// Brings `items` into random order, which depends on their number alone.
+/// Puts `items` in random order, which depends only on their count.
 pub fn shuffle<T>(items: &mut [T]) {
     let mut random = Xoshiro256StarStar::seed_from_u64(2);
     for last in (1..items.len()).rev() {
-        // The product's high half: a random number below the second factor.
+        // The product's high half is a random number below the second factor.
         let other = (random.next_u64() as u128 * (last as u128 + 1)) >> 64;
         items.swap(last, other as usize);
     }
 }
 
-/// Returns the key of an index.
+/// Returns the key with an index.
 ///
-/// It is a bijection of the words of the key's width (a multiplication by an odd number between two
-/// shifts), so that keys differ.
+/// It is a bijection of words of the key's width (a multiplication by an odd number between two
+/// shifts), so keys differ.
 pub fn key<K: Key>(index: u64) -> K {
     if K::BITS == 32 {
         let mut x = (index as u32).wrapping_mul(0x9e37_79b1);
@@ -88,20 +88,20 @@ pub fn key<K: Key>(index: u64) -> K {
 /// The distribution of repeated keys.
 #[derive(Clone, Copy, Debug)]
 pub enum Repeats {
-    /// One pair in so many, a power of two from 32 to 65,536, has the key of another one, far
-    /// apart.
+    /// One in this many pairs (a power of two from 32 to 65,536) has the key of another, distant
+    /// pair.
     OneIn(u64),
-    /// Every key twice, far apart.
+    /// Every key occurs twice, at distant positions.
     Half,
-    /// One key a million times, or half of the time if there are fewer than two million keys; the
-    /// others once.
+    /// One key occurs a million times, or in half of the pairs if there are fewer than two million.
+    /// Each other key occurs once.
     Million,
     /// Key `r` with a frequency about proportional to 1 / r^1.2.
     Zipf,
 }
 
 impl Repeats {
-    /// Returns the name of a build of such keys.
+    /// Returns the name of a build from such keys.
     pub fn op(self) -> &'static str {
         match self {
             Self::OneIn(32) => "build_1_in_32",
@@ -123,7 +123,7 @@ pub fn ranks(n: u64, repeats: Repeats) -> Vec<u64> {
         Repeats::OneIn(many) => (0..n).map(|i| if i % many == 0 { (i + n / 2 + 1) % n } else { i }).collect(),
         Repeats::Half => (0..n).map(|i| i % n.div_ceil(2)).collect(),
         Repeats::Million => {
-            // The repeated key comes once in every `step` keys.
+            // The repeated key occurs once in every `step` keys.
             let step = n.div_ceil(1_000_000).max(2);
             (0..n).map(|i| if i % step == 0 { 0 } else { i }).collect()
         }
@@ -135,7 +135,7 @@ pub fn ranks(n: u64, repeats: Repeats) -> Vec<u64> {
     }
 }
 
-/// Returns `n` keys, some of them repeated, and the number of different ones.
+/// Returns `n` keys, some of them repeated, and the number of distinct keys.
 pub fn repeated<K: Key>(n: u64, repeats: Repeats) -> (Vec<K>, u64) {
     let ranks = ranks(n, repeats);
     let mut seen = vec![0u64; n as usize / 64 + 1];

@@ -11,38 +11,39 @@ use warpnest::relational::{Join, JoinKind, JoinReport, JoinWithValues, Joined, J
 use warpnest::types::WordKey as Key;
 use warpnest::{Buffer, Device};
 
-/// The numbers of rows of a key, and the most pairs where both sides have as many.
+/// The numbers of rows per key.
 const MULTIPLICITIES: [u64; 7] = [2, 16, 1 << 8, 1 << 11, 1 << 14, 1 << 17, 1 << 20];
+/// The maximum number of pairs if both sides have many rows per key.
 const MAX_PAIRS: u64 = 1 << 28;
 
-/// The binary logarithms of the rows of small build sides.
+/// The binary logarithms of the numbers of rows in small build sides.
 const BUILD_BITS: [u32; 8] = [10, 12, 14, 16, 18, 20, 21, 22];
 
-/// A join: the number of the key of each row, counted from the first number of its side.
+/// A join. Each side has consecutive key ids, starting at the side's first id.
 struct Case {
     op: String,
     kind: JoinKind,
     form: Form,
-    /// The rows of each side, the rows of each of its keys, and the number of its first key.
+    /// The two sides: the number of rows, the rows per key, and the first key id of each.
     sides: [Rows; 2],
 }
 
-/// What is written, and what is there before.
+/// The outputs of a join, and whether its right side is kept.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     RowNumbers,
-    /// Keys, and a value of each side. The values are row numbers, so that they can be checked.
+    /// Keys, and a value of each side. The values are row indices, so that they can be checked.
     Values,
-    /// Row indices, with a right side that is kept; the rate counts left rows.
+    /// Row indices, with a right side that is kept between joins; the rate counts left rows.
     Kept,
 }
 
-/// The result of a join on the host, and how it was computed.
+/// The result of a join on the host, with its time and report.
 struct Found {
     ms: f64,
     left: Vec<u32>,
     right: Vec<u32>,
-    /// The results whose key differs from the key of the left row.
+    /// The number of results whose key is not the key of the left row.
     wrong_keys: u64,
     report: JoinReport,
 }
@@ -59,7 +60,7 @@ impl Rows {
         Self { rows, of_key, first: 0 }
     }
 
-    /// Returns the range of the numbers of the keys.
+    /// Returns the range of the key ids.
     fn keys(&self) -> (u64, u64) {
         (self.first, self.first + self.rows / self.of_key)
     }
@@ -72,13 +73,13 @@ impl Rows {
 }
 
 impl Case {
-    /// Returns the number of keys that both sides have.
+    /// Returns the number of keys that are on both sides.
     fn common(&self) -> u64 {
         let [(a, b), (c, d)] = [self.sides[0].keys(), self.sides[1].keys()];
         b.min(d).saturating_sub(a.max(c))
     }
 
-    /// Returns the number of pairs of rows with equal keys, and of rows of either side in none.
+    /// Returns the number of pairs of rows with equal keys, and of each side's rows in no pair.
     fn pairs(&self) -> (u64, [u64; 2]) {
         let [left, right] = self.sides;
         let alone = self.sides.map(|side| side.rows - self.common() * side.of_key);
@@ -99,7 +100,7 @@ impl Case {
     }
 }
 
-/// Returns the cases with `n` rows on each side.
+/// Returns the joins of `n` rows on each side, and of small build sides.
 fn cases(n: u64) -> Vec<Case> {
     let unique = Rows::new(n, 1);
     let half = Rows { first: n / 2, ..unique };
@@ -132,10 +133,10 @@ fn cases(n: u64) -> Vec<Case> {
     cases
 }
 
-/// Measures joins of `n` with `n` rows, and of `n` with fewer. `n` of the records is the number of
+/// Measures joins of `n` with `n` rows, and of `n` with fewer rows. A record's `n` is the number of
 /// rows of both sides, or of left rows if the right side is kept. All pairs are checked.
 ///
-/// The limit is a copy of as many bytes as keys and pairs have.
+/// The limit is a copy of the bytes of keys and pairs.
 pub fn measure<K: Key>(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
     cases(at.n).iter().map(|case| case.measure::<K>(&at)).collect()
 }
@@ -170,7 +171,7 @@ impl Case {
         Ok(Record { multiplicity: Some(multiplicity), ..record })
     }
 
-    /// Joins the columns so many times.
+    /// Joins the columns `warm_ups` and `runs` times.
     fn run<K: Key>(
         &self,
         device: &Device,
@@ -208,8 +209,8 @@ impl Case {
         Ok(Found { ms, left, right, wrong_keys: 0, report: joined.report() })
     }
 
-    /// Returns the number of rows of either side that are in a wrong number of pairs, and of pairs
-    /// that should not be there.
+    /// Returns the number of rows of both sides that are in a wrong number of pairs, plus the
+    /// number of pairs that should not exist.
     fn wrong<K: Key>(&self, columns: &[Vec<K>; 2], left: Vec<u32>, mut right: Vec<u32>) -> u64 {
         let has_pairs = !matches!(self.kind, JoinKind::Semi | JoinKind::Anti);
         right.resize(left.len(), NO_ROW);
@@ -233,7 +234,8 @@ impl Case {
                 });
             }
         });
-        // Rows of one side are in as many pairs as the other side has rows of the key, or once.
+        // A row is in as many pairs as the other side has rows with its key, or in one result
+        // alone.
         let (pairs, alone) = self.pairs();
         for (side, times) in times.iter().enumerate() {
             let of_other = if has_pairs { self.sides[1 - side].of_key } else { 1 };

@@ -9,20 +9,22 @@ use warpnest::relational::{Join, Joined, TextColumn, WideJoin, WideKeys, flag_eq
 use warpnest::types::WordKey as Key;
 use warpnest::{Buffer, Device, Error};
 
-/// The order of the left rows and of the right ones: row `r` has key number `r` times a prime.
+/// The steps of the left and right key ids: row `r` has the id `r` times a prime, modulo the row
+/// count.
 const STEPS: [u64; 2] = [2_654_435_761, 2_147_483_647];
 
-/// The most rows of a key, and the most pairs of a chunk, of joins in chunks.
+/// The maximum rows per key in joins in chunks.
 const MAX_MULTIPLICITY: u64 = 1 << 14;
+/// The maximum pairs of a chunk.
 const MAX_CHUNK: u64 = 1 << 28;
 
-/// Measures joins with null keys and in chunks. `n` of the records is the rows of both sides; of
-/// joins in chunks it is the pairs.
+/// Measures joins with null keys and in chunks. A record's `n` is the number of rows of both sides,
+/// or the number of pairs for joins in chunks.
 pub fn measure<K: Key>(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
     Ok(vec![nulls::<K>(&at)?, chunks::<K>(&at)?])
 }
 
-/// Measures joins by wide keys: of two columns of 64 bits, and of texts of 16 bytes.
+/// Measures joins by wide keys: two columns of 64 bits each, and texts of 16 bytes.
 pub fn measure_wide(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
     Ok(vec![words(&at)?, texts(&at)?])
 }
@@ -31,12 +33,12 @@ fn warm_ups(device: &Device) -> u32 {
     if is_cpu(device) { 0 } else { 2 }
 }
 
-/// Returns the numbers of keys of the rows of a side, all of which differ.
+/// Returns the key ids of the rows of a side, which are all different.
 fn numbers(rows: u64, side: usize) -> impl Iterator<Item = u64> {
     (0..rows).map(move |row| row * STEPS[side] % rows)
 }
 
-/// Returns the number of rows that were not found, or twice, or with another key.
+/// Returns the number of rows that were not found, found twice, or joined with another key.
 fn wrong(device: &Device, joined: &Joined, keys: [&WideKeys<'_>; 2], expected: u64) -> anyhow::Result<u64> {
     let stream = device.default_stream();
     let pairs = joined.len();
@@ -53,7 +55,8 @@ fn wrong(device: &Device, joined: &Joined, keys: [&WideKeys<'_>; 2], expected: u
     Ok(wrong)
 }
 
-/// An operation, its rows or pairs, the bits of its keys, and the bytes that it reads and writes.
+/// An operation: its rows or pairs, the bits of its keys, the bytes that it moves, and rows per
+/// key.
 struct Measured {
     op: &'static str,
     n: u64,
@@ -63,7 +66,7 @@ struct Measured {
 }
 
 impl Measured {
-    /// Returns the record, beside a copy of as many bytes, or of part of them.
+    /// Returns the record, whose limit is a copy of the bytes, extrapolated if too many.
     fn record(self, at: &Bench<'_>, ms: f64, wrong: u64) -> anyhow::Result<Record> {
         let Self { op, n, key_bits, bytes, multiplicity } = self;
         eprintln!("{op}, {n}: {ms:.3} ms, {:.1} G/s", n as f64 / ms / 1e6);
@@ -75,13 +78,13 @@ impl Measured {
     }
 }
 
-/// Measures an inner join of unique keys, an eighth of which are null on either side.
+/// Measures an inner join of unique keys; an eighth of the keys on each side are null.
 fn nulls<K: Key>(at: &Bench<'_>) -> anyhow::Result<Record> {
     let Bench { device, n, runs, .. } = *at;
     let stream = device.default_stream();
     let column = |side: usize| Buffer::from_slice(device, &numbers(n, side).map(key::<K>).collect::<Vec<_>>());
     let columns = [column(0)?, column(1)?];
-    // Bit 3 of each byte is clear.
+    // Bit 3 of each byte is clear, so every eighth row is null.
     let valid = Buffer::from_slice(device, &vec![0xf7f7_f7f7u32; n.div_ceil(32) as usize])?;
     let mut has_key = vec![false; n as usize];
     numbers(n, 1).zip(0u64..).for_each(|(number, row)| has_key[number as usize] = row % 8 != 3);
@@ -102,7 +105,7 @@ fn nulls<K: Key>(at: &Bench<'_>) -> anyhow::Result<Record> {
 }
 
 /// Measures a join whose keys have many rows on both sides, so that there are many more pairs than
-/// a chunk has.
+/// fit in a chunk.
 fn chunks<K: Key>(at: &Bench<'_>) -> anyhow::Result<Record> {
     let Bench { device, n, runs, .. } = *at;
     let stream = device.default_stream();
@@ -129,7 +132,7 @@ fn chunks<K: Key>(at: &Bench<'_>) -> anyhow::Result<Record> {
         }
         Ok::<(), Error>(())
     })?;
-    // Each row is in as many pairs as the other side has rows of its key.
+    // Each row is in as many pairs as the other side has rows with its key.
     let expected = rows * (rows - 1) / 2 * multiplicity;
     wrong += found.abs_diff(pairs) + sums.into_iter().filter(|sum| *sum != expected).count() as u64;
     eprintln!("{pairs} pairs in {chunks} chunks of at most {most}");
@@ -163,7 +166,7 @@ fn texts(at: &Bench<'_>) -> anyhow::Result<Record> {
     wide(at, "join_texts", rows, 16, || [&left, &right].map(WideKeys::of_text))
 }
 
-/// Measures an inner join by different keys of so many bytes.
+/// Measures an inner join by distinct keys of `key_bytes` bytes.
 fn wide<'k>(
     at: &Bench<'_>,
     op: &'static str,

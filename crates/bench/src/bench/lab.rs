@@ -1,4 +1,4 @@
-//! What all measurements have in common.
+//! The common parts of all measurements.
 
 use super::record::Run;
 use super::roofline::Roofline;
@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use warpnest::Device;
 use warpnest::design::{Design, Page};
 
-/// The device, the number of pairs, and what else all measurements have in common.
+/// The device, the number of pairs, and the other common parameters of measurements.
 #[derive(Clone, Copy)]
 pub struct Bench<'b> {
     pub device: &'b Device,
@@ -16,34 +16,34 @@ pub struct Bench<'b> {
     pub runs: u32,
 }
 
-/// Returns the name of a table over a map: with the map's name, unless it is a page map.
+/// Returns the name of a table over a map. It contains the map's name, unless this is a page map.
 pub fn name_on<D: Design>(table: &str) -> String {
     if D::NAME == Page::NAME { table.to_owned() } else { format!("{table}<{}Map>", D::NAME) }
 }
 
-/// Returns whether it is the CPU engine, which is only there with the feature `cpu`.
+/// Returns whether the device is the CPU engine, which only exists with the feature `cpu`.
 #[cfg(feature = "cpu")]
 pub fn is_cpu(device: &Device) -> bool {
     *device == Device::cpu()
 }
 
-/// Returns whether it is the CPU engine, which is only there with the feature `cpu`.
+/// Returns whether the device is the CPU engine, which only exists with the feature `cpu`.
 #[cfg(not(feature = "cpu"))]
 pub fn is_cpu(_: &Device) -> bool {
     false
 }
 
-/// Reads a number of pairs, as 1000000 or 2^20.
+/// Parses a number of pairs, written as 1000000 or 2^20.
 pub fn parse_size(text: &str) -> anyhow::Result<u64> {
     let size = match text.split_once('^') {
         Some((base, exponent)) => base.parse::<u64>()?.checked_pow(exponent.parse()?),
         None => Some(text.parse()?),
     };
-    // There are 2^32 keys of 32 bits, and half of the queries are absent ones.
+    // There are 2^32 keys of 32 bits, and half of the queries are for absent keys.
     size.filter(|n| (1..=1 << 31).contains(n)).context("give a number from 1 to 2^31, such as 1000000 or 2^24")
 }
 
-/// Returns the name of a device in the records: the CPU engine has its number of threads in it.
+/// Returns the name of a device in records. The CPU engine's name contains its number of threads.
 pub fn device_name(device: &Device) -> String {
     if is_cpu(device) {
         format!("CPU, {} threads", std::thread::available_parallelism().map_or(1, usize::from))

@@ -9,24 +9,25 @@ use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Answers, Buffer, LinearConfig, LinearMap};
 use warpnest_bench_kernels::roofline::Access;
 
-/// The inverse of two shares: of the keys replaced in a round, and of the chunks of keys that are
+/// The inverse of the share of keys that are replaced in a round. It is also the number of chunks
 /// in the map.
 const ROUND: u64 = 10;
-/// The number of chunks of keys. A key comes back after so many rounds, less those that it stays.
+/// The number of chunks of keys. A removed key comes back after `CHUNKS - ROUND` rounds.
 const CHUNKS: u64 = 40;
 /// The number of rounds whose times are averaged.
 const AVERAGED: usize = 10;
 
-/// Inserts `n` pairs into an empty map that they fill to `load`, and measures each operation.
+/// Inserts `n` pairs into an empty map, which they fill to its load factor, and measures each
+/// operation.
 ///
-/// It looks up, removes and inserts all pairs again, and does mixed batches: of 20 operations 18
-/// look up, one inserts and one removes.
+/// It looks up, removes and reinserts all pairs, and runs mixed batches: of 20 operations, 18 look
+/// up, one inserts and one removes.
 pub fn measure<K: Key, V: Value>(at: Bench<'_>, config: &LinearConfig) -> anyhow::Result<Vec<Record>> {
     let Bench { device, run, roofline, n, runs } = at;
     let stream = device.default_stream();
     let subjects = Subjects::<K, V>::new(device, n, runs)?;
     let mut map = config.clone().pairs(n as usize).seed(1).create::<K, V>(device)?;
-    // The words of the limits have 64 bits, whatever the slots have.
+    // The limits are for words of 64 bits, even if slots have another size.
     let words = map.memory_bytes() / 8;
     let change_limit = roofline.gops(Access::Insert, words as u64, n)?;
     let find_limit = roofline.gops(Access::Find, words as u64, n)?;
@@ -63,8 +64,8 @@ pub fn measure<K: Key, V: Value>(at: Bench<'_>, config: &LinearConfig) -> anyhow
     Ok(records)
 }
 
-/// Measures one batch of `n` operations on present keys, except the insertions, whose keys are
-/// absent before.
+/// Measures one batch of `n` operations. Their keys are present, except in insertions, whose keys
+/// are absent before.
 fn mixed<K: Key, V: Value>(
     run: &Run,
     map: &mut LinearMap<K, V>,
@@ -81,7 +82,7 @@ fn mixed<K: Key, V: Value>(
     let keys: Vec<K> = (0..present.len()).map(|i| if i % 20 == 7 { absent[i] } else { present[i] }).collect();
     let (kinds_on, keys_on) = (Buffer::from_slice(device, &kinds)?, Buffer::from_slice(device, &keys)?);
     let mut answers = Answers::new(device, keys.len())?;
-    // Capacity for the new keys, so that the map need not grow.
+    // There is capacity for the new keys, so the map does not grow.
     map.reserve(present.len() / ROUND as usize)?;
     let start = stream.record()?;
     map.apply_many_into(stream, &kinds_on, &keys_on, &subjects.values, &mut answers)?;
@@ -91,10 +92,10 @@ fn mixed<K: Key, V: Value>(
     Ok(run.record(subjects.subject(map, "mixed_90_5_5"), ms, 0.0, wrong))
 }
 
-/// Replaces a tenth of the keys `rounds` times, in a map of fixed size that `n` keys fill to
-/// `load`.
+/// Replaces a tenth of the keys `rounds` times, in a map of fixed size that `n` keys fill to its
+/// load factor.
 ///
-/// The keys are their own values. The result is two records: the first rounds, and the last ones.
+/// The keys are their own values. The two records are for the first rounds and for the last rounds.
 pub fn rounds<K: Key + Value>(
     Bench { device, run, n, .. }: Bench<'_>,
     config: &LinearConfig,

@@ -1,4 +1,4 @@
-//! What maps have in common for measurements: building and looking up.
+//! The common parts of measurements of maps: building and looking up.
 
 use super::Bench;
 use super::input::{Input, wrong_hits, wrong_misses};
@@ -10,7 +10,7 @@ use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Answers, Buffer, Device, Result};
 use warpnest_bench_kernels::roofline::Access;
 
-/// The input of one measurement, on a device.
+/// The input of a measurement, with its keys and values on a device.
 pub struct Subjects<'d, K, V> {
     pub device: &'d Device,
     pub input: Input<K, V>,
@@ -40,13 +40,13 @@ impl<'d, K: Key, V: Value> Subjects<'d, K, V> {
         config.build(self.device, &self.keys, &self.values)
     }
 
-    /// Measures the milliseconds of building `map` anew.
+    /// Measures a rebuild of `map`, in milliseconds.
     pub fn rebuild_ms<D: Builds>(&self, map: &mut BulkMap<K, V, D>) -> Result<f64> {
         let stream = self.device.default_stream();
         median_ms(stream, 1, self.runs, || map.rebuild(&self.keys, &self.values))
     }
 
-    /// Returns the stages of building `map` anew, if its reports have any.
+    /// Returns the stages of a rebuild of `map`, if its reports have stages.
     pub fn stages<D: Builds, S>(
         &self,
         map: &mut BulkMap<K, V, D>,
@@ -59,7 +59,7 @@ impl<'d, K: Key, V: Value> Subjects<'d, K, V> {
         })
     }
 
-    /// Measures the milliseconds of looking up `queries` in `map`, and the answers.
+    /// Measures the lookup of `queries` in `map`, and returns its milliseconds and the answers.
     pub fn find<D: Design>(&self, map: &BulkMap<K, V, D>, queries: &Buffer<K>) -> Result<(f64, Vec<Option<V>>)> {
         let stream = self.device.default_stream();
         let mut answers = Answers::new(self.device, queries.len())?;
@@ -67,8 +67,8 @@ impl<'d, K: Key, V: Value> Subjects<'d, K, V> {
         Ok((ms, answers.download(stream)?))
     }
 
-    /// Looks up every key, and as many absent ones. Returns the records and the number of keys with
-    /// wrong answers.
+    /// Looks up every key, and equally many absent keys. Returns the records and the number of keys
+    /// with wrong answers.
     pub fn lookups<D: Design>(&self, run: &Run, map: &BulkMap<K, V, D>, limit: f64) -> Result<(Vec<Record>, u64)> {
         let stream = self.device.default_stream();
         let mut records = Vec::new();
@@ -91,10 +91,11 @@ impl<'d, K: Key, V: Value> Subjects<'d, K, V> {
         Ok((records, wrong_keys))
     }
 
-    /// Builds a map with a promise of unique keys and one without, and looks up present and absent
-    /// keys in the second. Returns that one.
+    /// Builds a map with `assume_unique` and a map without it, and looks up present and absent keys
+    /// in the second map, which it returns.
     ///
-    /// From the first map `details` makes the limits of both builds, and the stages of builds.
+    /// `details` gets the first map, and returns the limits of both builds and the stages of
+    /// builds.
     pub fn builds<D: Builds>(
         &self,
         Bench { run, roofline, n, .. }: Bench<'_>,
@@ -108,7 +109,7 @@ impl<'d, K: Key, V: Value> Subjects<'d, K, V> {
         let mut map = self.build(config)?;
         let any_ms = self.rebuild_ms(&mut map)?;
         let (lookups, wrong) = self.lookups(run, &map, find_limit)?;
-        // A build has as many errors as its answers.
+        // A build is charged with the wrong answers of its map.
         let builds = [("build", build_ms, limit), ("build_any", any_ms, any_limit)].into_iter().chain(stages);
         let records = builds.map(|(op, ms, limit)| run.record(self.subject(&map, op), ms, limit, wrong));
         let records = records.chain(lookups).collect();

@@ -1,7 +1,8 @@
-//! `cargo xtask bench`: every table and operation beside the memory system's limits.
+//! `cargo xtask bench`: measurements of every table and operation beside the memory system's
+//! limits.
 
-// `parts` runs a file for each table or operation, with `input` and what is in `lab` and `maps`;
-// each measurement is a `record`, beside the limits of `roofline`.
+// `parts` runs a file for each table or operation, which uses `input`, `lab` and `maps`. Each
+// measurement is a `record`, beside a limit from `roofline`.
 mod args;
 mod calls;
 mod columns;
@@ -69,12 +70,12 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
     report(args, &name, &measured.into_records())
 }
 
-/// Returns what was given, or otherwise the default.
+/// Returns `given`, or `default` if nothing was given.
 fn given_or<'a>(given: &'a [u64], default: &'a [u64]) -> &'a [u64] {
     if given.is_empty() { default } else { given }
 }
 
-/// Prints the records and appends them to the device's file. It fails if answers were wrong.
+/// Prints the records and appends them to the device's file, and fails if answers were wrong.
 fn report(args: &Args, device: &str, records: &[Record]) -> anyhow::Result<()> {
     println!("{device}\n{}", record::table(records));
     if let Some(folder) = &args.output
@@ -87,7 +88,7 @@ fn report(args: &Args, device: &str, records: &[Record]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the rates of each kind of random access over `words` words of 64 bits, and of a
+/// Returns the rates of each kind of random access over `words` words of 64 bits, and the rate of a
 /// streaming copy.
 fn limits(run: &Run, roofline: &Roofline, words: u64) -> anyhow::Result<Vec<Record>> {
     let kinds = [
@@ -98,7 +99,7 @@ fn limits(run: &Run, roofline: &Roofline, words: u64) -> anyhow::Result<Vec<Reco
         (Access::Find, "best_find"),
         (Access::Insert, "best_insert"),
     ];
-    // The footprint of a limit stands in the name in the table, since no table keeps it.
+    // The footprint of a limit is in the table's name, because no table takes this memory.
     let table = format!("limit, {} MiB", words >> 17);
     let subject = |op, n| Subject { table: table.clone(), op, n, load: 0.0, key_bits: 64, value_bits: 0 };
     let (mut records, all) = (Vec::new(), roofline.max_accesses());

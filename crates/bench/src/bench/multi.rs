@@ -10,7 +10,7 @@ use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Buffer, MultiConfig};
 use warpnest_bench_kernels::roofline::Access;
 
-/// The numbers of values a key, and the names of the operations for each.
+/// The numbers of values per key, each with the names of its operations.
 const MULTIPLICITIES: [(u64, [&str; 3]); 4] = [
     (1, ["build", "find", "retrieve"]),
     (16, ["build_16", "find_16", "retrieve_16"]),
@@ -18,11 +18,11 @@ const MULTIPLICITIES: [(u64, [&str; 3]); 4] = [
     (1 << 20, ["build_2^20", "find_2^20", "retrieve_2^20"]),
 ];
 
-/// Builds maps of `n` pairs with various numbers of values a key, looks up the ranges of values,
+/// Builds maps of `n` pairs with various numbers of values per key, looks up the ranges of values,
 /// and retrieves all values.
 ///
-/// A build is a rebuild, in memory that is there; a retrieval is a whole call, which allocates its
-/// memory anew. The table of keys has the configuration `config`.
+/// A build is a rebuild, in existing memory. A retrieval is a whole call, which allocates its
+/// memory. The table of keys has the configuration `config`.
 pub fn measure<K: Key, V: Value, D: Ids>(at: Bench<'_>, config: &Config<D>) -> anyhow::Result<Vec<Record>> {
     let Bench { device, run, roofline, n, runs } = at;
     let (stream, config) = (device.default_stream(), MultiConfig::on(config.clone()));
@@ -32,7 +32,7 @@ pub fn measure<K: Key, V: Value, D: Ids>(at: Bench<'_>, config: &Config<D>) -> a
             continue;
         }
         let distinct = n.div_ceil(multiplicity);
-        // Copies of a key are far apart.
+        // Copies of a key are at distant positions.
         let keys: Vec<K> = (0..n).map(|i| key(i % distinct)).collect();
         let numbers: Vec<V> = (0..n).map(|i| V::from_u64(i / distinct)).collect();
         let (keys, values) = (Buffer::from_slice(device, &keys)?, Buffer::from_slice(device, &numbers)?);
@@ -56,7 +56,7 @@ pub fn measure<K: Key, V: Value, D: Ids>(at: Bench<'_>, config: &Config<D>) -> a
             found = map.retrieve_many_on(stream, &queries)?;
             Ok(())
         })?;
-        // The values of a key are the numbers of its copies, in their order.
+        // The values of a key are the indices of its copies, in order.
         let offsets = found.offsets.download(stream)?;
         let retrieved = found.values.download(stream)?;
         let wrong = offsets.windows(2).map(|ends| {

@@ -9,8 +9,8 @@ use warpnest::page::PageStages;
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Buffer, PageConfig};
 
-/// Builds a map of `n` pairs and looks up present and absent keys; then builds from pairs with
-/// repeated keys.
+/// Builds a map of `n` pairs, and looks up present and absent keys. Then it builds maps from pairs
+/// with repeated keys.
 ///
 /// The limits of builds are [`Limits`].
 pub fn measure<K: Key, V: Value>(at: Bench<'_>, load: f64) -> anyhow::Result<Vec<Record>> {

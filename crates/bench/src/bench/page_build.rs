@@ -1,14 +1,14 @@
-//! The limits of a build of a page table, whole and stage by stage.
+//! The limits of a build of a page table, for the whole build and for each stage.
 
 use super::maps::Stage;
 use super::roofline::{Copies, Roofline};
 use warpnest::low_level::kernels::split::MAX_SPLIT_BITS;
 use warpnest::page::PageStages;
 
-/// The limits of a build and its stages: the times of copies of as many bytes.
+/// The limits of a build and its stages: the times of copies of equally many bytes.
 ///
-/// Each split copies keys and values in and out; the pages copy keys and values in and the table
-/// out.
+/// Each split reads and writes keys and values. The last stage reads keys and values and writes the
+/// table.
 pub struct Limits {
     copies: Copies,
     splits: u64,
@@ -25,12 +25,12 @@ impl Limits {
         Ok(Self { copies: roofline.copies(n, bits)?, splits, bytes: n * bits as u64 / 8, table_bytes })
     }
 
-    /// Returns the limit of the whole build.
+    /// Returns the limit of the whole build, in 10^9 items a second.
     pub fn whole(&self) -> f64 {
         self.copies.gops(self.splits * 2 * self.bytes + self.bytes + self.table_bytes)
     }
 
-    /// Returns the stages, first of a build with `assume_unique`, then of one without.
+    /// Returns the stages of a build with `assume_unique`, then of a build without it.
     pub fn stages(&self, builds: [Option<PageStages>; 2]) -> Vec<Stage> {
         let names =
             [["clear", "split_1", "split_2", "pages"], ["clear_any", "split_1_any", "split_2_any", "pages_any"]];

@@ -9,26 +9,28 @@ use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Answers, Buffer, PageConfig, PageMap};
 use warpnest_bench_kernels::roofline::Access;
 
-/// The shares of the table that batches are added to and removed from.
+/// The batches to add, as inverses of their shares of the table.
 const ADDED: [(&str, u64); 5] = [("add_1/2", 2), ("add_1/4", 4), ("add_1/8", 8), ("add_1/16", 16), ("add_1/32", 32)];
+/// The batches to remove, as inverses of their shares.
 const REMOVED: [(&str, u64); 3] = [("remove_1/4", 4), ("remove_1/16", 16), ("remove_1/32", 32)];
-/// The sizes of batches that are small beside a large table.
+/// Batches to add that are small beside a large table.
 const SMALL_ADDED: [(&str, u64); 3] = [("add_2^20", 1 << 20), ("add_2^18", 1 << 18), ("add_2^16", 1 << 16)];
+/// Batches to remove that are small beside a large table.
 const SMALL_REMOVED: [(&str, u64); 2] = [("remove_2^20", 1 << 20), ("remove_2^16", 1 << 16)];
 
 /// The inverse of the share of the keys that are replaced in a round.
 const ROUND: u64 = 10;
-/// The number of chunks of keys. A key comes back after so many rounds, less those that it stays.
+/// The number of chunks of keys. A removed key comes back after `CHUNKS - ROUND` rounds.
 const CHUNKS: u64 = 40;
 /// The number of rounds whose times are averaged.
 const AVERAGED: usize = 10;
-/// The inverse of the share of the keys that are replaced in a small round, and the number of such
-/// rounds: so many that the next batch would rewrite the pages.
+/// The inverse of the share of keys that are replaced in a small round.
 const SMALL_ROUND: u64 = 128;
+/// The number of small rounds before a batch would rewrite the pages.
 const SMALL_ROUNDS: u64 = 15;
 
-/// Adds batches to a map that has `n` pairs then, which fill it to `load`, and removes batches from
-/// it. The `n` of a record is the size of the batch.
+/// Adds batches to a map that then has `n` pairs, which fill it to `load`, and removes batches from
+/// it. A record's `n` is the size of the batch.
 pub fn measure<K: Key, V: Value>(at: Bench<'_>, load: f64) -> anyhow::Result<Vec<Record>> {
     let n = at.n;
     let subjects = Subjects::<K, V>::new(at.device, n, at.runs)?;
@@ -58,7 +60,7 @@ struct Changes<'b, K: Key, V: Value> {
 }
 
 impl<K: Key, V: Value> Changes<'_, K, V> {
-    /// Measures adding the last `batch` pairs to the others.
+    /// Measures the addition of the last `batch` pairs to the other pairs.
     fn add(&mut self, op: &'static str, batch: usize) -> anyhow::Result<Record> {
         let (device, stream) = (self.at.device, self.at.device.default_stream());
         let input = &self.subjects.input;
@@ -79,7 +81,7 @@ impl<K: Key, V: Value> Changes<'_, K, V> {
         Ok(self.record(op, batch, times, wrong as u64 + wrong_hits(&input.keys, &answers)))
     }
 
-    /// Measures removing `batch` of the keys, with their values if `answers` says so.
+    /// Measures the removal of `batch` keys, which returns their values if `answers` is true.
     fn remove(&mut self, op: &'static str, batch: usize, answers: bool) -> anyhow::Result<Record> {
         let (device, stream) = (self.at.device, self.at.device.default_stream());
         let (removed, rest) = self.subjects.input.present.split_at(batch);
@@ -110,15 +112,15 @@ impl<K: Key, V: Value> Changes<'_, K, V> {
     }
 }
 
-/// Replaces a tenth of the keys `rounds` times, in a map that `n` keys fill to `load`, and then few
-/// keys [`SMALL_ROUNDS`] times. Looks up present keys and absent ones before, between and after.
-/// The keys are their own values.
+/// Replaces a tenth of the keys `rounds` times, in a map that `n` keys fill to `load`. Then it
+/// replaces few keys [`SMALL_ROUNDS`] times. It looks up present and absent keys before, between
+/// and after. The keys are their own values.
 pub fn rounds<K: Key + Value>(at: Bench<'_>, load: f64, rounds: usize) -> anyhow::Result<Vec<Record>> {
     let Bench { device, run, n, runs, roofline } = at;
     let stream = device.default_stream();
     let (chunk, small) = (n / ROUND, n / SMALL_ROUND);
     let (n, all) = (chunk * ROUND, chunk * CHUNKS);
-    // At any time the map has `n` keys whose indices follow each other, beginning with `first`.
+    // At any time the map has `n` keys with consecutive indices, starting at `first`.
     let keys_of = |first: u64, count: u64| -> warpnest::Result<Buffer<K>> {
         let keys: Vec<K> = (first..first + count).map(|number| key(number % all)).collect();
         Buffer::from_slice(device, &keys)

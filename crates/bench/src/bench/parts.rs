@@ -1,4 +1,4 @@
-//! The parts of the library, measured one after the other with so many pairs.
+//! The parts of the library, which are measured one after the other with a number of pairs.
 
 use super::args::{Args, Part, Under};
 #[cfg(feature = "figures")]
@@ -13,13 +13,13 @@ use warpnest::design::Config;
 use warpnest::design::Ids;
 use warpnest::{CuckooConfig, LinearConfig, PageConfig};
 
-/// The most pairs for the rounds: four times as many keys must be different.
+/// The maximum number of pairs for the rounds, which need four times as many distinct keys.
 const MAX_ROUNDS_PAIRS: u64 = 1 << 29;
 
-/// What came of a measurement.
+/// The records of a measurement, or its error.
 type Records = anyhow::Result<Vec<Record>>;
 
-/// What was measured, and what is being measured.
+/// The records so far, and the display of progress.
 pub struct Measured<'a> {
     args: &'a Args,
     progress: indicatif::ProgressBar,
@@ -32,13 +32,13 @@ impl<'a> Measured<'a> {
         Self { args, progress: indicatif::ProgressBar::new_spinner(), records: Vec::new(), of_files: Vec::new() }
     }
 
-    /// Shows what is measured next.
+    /// Shows `text` as the current measurement.
     pub fn show(&self, text: String) {
         self.progress.set_message(text);
         self.progress.tick();
     }
 
-    /// Returns whether a part is wanted, which is then shown.
+    /// Returns whether a part is requested, and shows it if so.
     fn begins(&self, part: Part, text: String) -> bool {
         let is_wanted = self.args.wants(part);
         if is_wanted {
@@ -51,7 +51,7 @@ impl<'a> Measured<'a> {
         self.records.extend(records);
     }
 
-    /// Keeps the records of 32-bit keys, and the records of 64-bit keys if they are wanted.
+    /// Keeps the records of 32-bit keys, and the records of 64-bit keys if these are requested.
     fn keep_both(&mut self, narrow: impl FnOnce() -> Records, wide: impl FnOnce() -> Records) -> anyhow::Result<()> {
         self.keep(narrow()?);
         if self.args.wide {
@@ -60,13 +60,13 @@ impl<'a> Measured<'a> {
         Ok(())
     }
 
-    /// Ends the display, and returns all records: the records of files are the last ones.
+    /// Ends the display, and returns all records. The records of files are last.
     pub fn into_records(self) -> Vec<Record> {
         self.progress.finish_and_clear();
         [self.records, self.of_files].concat()
     }
 
-    /// Measures all parts that are wanted.
+    /// Measures all parts that are requested.
     pub fn all_parts(&mut self, at: Bench<'_>) -> anyhow::Result<()> {
         self.columns(at)?;
         self.maps(at)?;
@@ -89,7 +89,7 @@ impl<'a> Measured<'a> {
         Ok(())
     }
 
-    /// Measures what is done with columns of keys and values.
+    /// Measures the operations on columns of keys and values.
     fn columns(&mut self, at: Bench<'_>) -> anyhow::Result<()> {
         let (args, n) = (self.args, at.n);
         if self.begins(Part::Primitives, format!("primitives, {n} items")) {
@@ -180,7 +180,7 @@ impl<'a> Measured<'a> {
         Ok(())
     }
 
-    /// Measures compacting tables and multimaps over the maps that were asked for.
+    /// Measures compacting tables and multimaps over the requested maps.
     fn tables_over_maps(&mut self, at: Bench<'_>) -> anyhow::Result<()> {
         let args = self.args;
         for &under in &args.under {

@@ -10,15 +10,15 @@ use warpnest::primitives::{
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Buffer, Stream};
 
-/// Measures all primitives on `n` items. The limit of each is what a copy of as many bytes takes,
-/// read and written once.
+/// Measures all primitives on `n` items. The limit of each is the time of a copy that reads and
+/// writes equally many bytes once.
 pub fn measure<K: Key, V: Value>(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
     let input = &Input::new(at.n);
     let mut on = Primitives::<K, V>::new(at, input)?;
     let mut records = vec![on.scan()?, on.compaction()?, on.partition("partition_6", 6)?];
     records.extend([on.partition("partition_7", 7)?, on.histogram()?, on.partition("partition_8", 8)?]);
     records.extend([on.partition("partition_9", 9)?, on.partition("partition_10", 10)?]);
-    // Fields that are counted in memory, of keys that all differ; and of equal keys.
+    // Wide fields, which are counted in global memory: first of distinct keys, then of equal keys.
     for (op, bits) in [("histogram_12", 12), ("histogram_16", 16), ("histogram_20", 20), ("histogram_24", 24)] {
         records.push(on.wide_histogram(op, bits, &input.keys)?);
     }
@@ -37,7 +37,7 @@ struct Primitives<'a, K, V> {
     values: Buffer<V>,
     keys_out: Buffer<K>,
     values_out: Buffer<V>,
-    /// The rate of a copy, in 10^9 bytes that are read and written a second.
+    /// The rate of a copy, in 10^9 bytes read and written per second.
     copy_rate: f64,
 }
 
@@ -60,7 +60,7 @@ impl<'a, K: Key, V: Value> Primitives<'a, K, V> {
         })
     }
 
-    /// Returns the record of an operation that moves so many bytes for each item.
+    /// Returns the record of an operation that moves `bytes` bytes for each item.
     fn record(&self, (table, op): (&str, &str), value_bits: u32, ms: f64, bytes: f64, wrong: usize) -> Record {
         let n = self.at.n;
         let subject = Subject { table: table.to_owned(), op, n, load: 0.0, key_bits: K::BITS, value_bits };
@@ -91,7 +91,7 @@ impl<'a, K: Key, V: Value> Primitives<'a, K, V> {
         let kept: Vec<K> = (0..n as usize).filter(is_kept).map(|i| self.input.keys[i]).collect();
         let wrong = kept.len().abs_diff(count.download(stream)?[0] as usize);
         let wrong = wrong + differences(&kept, keys_out.download(stream)?);
-        // Everything is read, since half of the items of each sector are kept; half is written.
+        // All items are read, because half of the items of each sector are kept; half are written.
         let bytes = Self::KEY_BYTES as f64 * (1.0 + kept.len() as f64 / n as f64) + 0.125;
         Ok(self.record(("compact", "compact"), 0, ms, bytes, wrong))
     }
@@ -105,7 +105,7 @@ impl<'a, K: Key, V: Value> Primitives<'a, K, V> {
         Ok(self.record(("histogram", "histogram"), 0, ms, Self::KEY_BYTES as f64, wrong))
     }
 
-    /// Measures a partition by so many bits.
+    /// Measures a partition by `bits` bits.
     fn partition(&mut self, op: &str, bits: u32) -> anyhow::Result<Record> {
         let Self { stream, scratch, keys, values, keys_out, values_out, .. } = self;
         let field = upper::<K>(bits);
@@ -121,7 +121,7 @@ impl<'a, K: Key, V: Value> Primitives<'a, K, V> {
         Ok(self.record(("partition_pairs", op), V::BITS, ms, bytes as f64, wrong))
     }
 
-    /// Measures a histogram of so many bits of these keys.
+    /// Measures a histogram of `bits` bits of `keys`.
     fn wide_histogram(&mut self, op: &str, bits: u32, keys: &[K]) -> anyhow::Result<Record> {
         let (stream, field) = (self.stream, upper::<K>(bits));
         let mut expected = vec![0u32; 1 << bits];
@@ -133,7 +133,7 @@ impl<'a, K: Key, V: Value> Primitives<'a, K, V> {
         Ok(self.record(("histogram", op), 0, ms, Self::KEY_BYTES as f64, wrong))
     }
 
-    /// Measures sorting pairs, and keys alone.
+    /// Measures sorts of pairs, and of keys alone.
     fn sorts(&mut self) -> anyhow::Result<[Record; 2]> {
         let Self { stream, scratch, keys, values, keys_out, values_out, .. } = self;
         let runs = self.at.runs;
@@ -152,7 +152,8 @@ impl<'a, K: Key, V: Value> Primitives<'a, K, V> {
         })?;
         let sorted: Vec<K> = expected.into_iter().map(|(key, _)| key).collect();
         let wrong_keys = differences(&sorted, keys_out.download(stream)?);
-        // The keys are read once for the counts of all digits; then each of their bytes has a pass.
+        // The keys are read once for the counts of all digits. Then each byte of a key takes one
+        // pass.
         let bytes = |item: u64| (Self::KEY_BYTES + Self::KEY_BYTES * 2 * item) as f64;
         Ok([
             self.record(("sort_pairs", "sort"), V::BITS, pairs_ms, bytes(Self::PAIR_BYTES), wrong_pairs),
@@ -170,13 +171,13 @@ fn pairs<K: Key, V: Value>(input: &Input<K, V>) -> Vec<(K, V)> {
     input.keys.iter().copied().zip(input.values.iter().copied()).collect()
 }
 
-/// Returns the number of items that are not as they should be.
+/// Returns the number of items that differ from the expected items.
 fn differences<T: PartialEq>(expected: &[T], found: impl IntoIterator<Item = T>) -> usize {
     expected.iter().zip(found).filter(|(expected, found)| *expected != found).count()
 }
 
-/// Returns the median of the milliseconds that `sort` says its sort took, each time of fresh input.
-/// The first two do not count.
+/// Returns the median of the milliseconds that `sort` returns; it sorts fresh input each time. The
+/// first two calls are warm-ups.
 fn median_of_sorts(runs: u32, mut sort: impl FnMut() -> warpnest::Result<f64>) -> warpnest::Result<f64> {
     let times = (0..runs.max(1) + 2).map(|_| sort()).collect::<warpnest::Result<Vec<f64>>>()?;
     let mut times = times[2..].to_vec();

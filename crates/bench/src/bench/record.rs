@@ -1,4 +1,4 @@
-//! One measurement: a line of the table that is printed, and of `docs/measurements/<device>.jsonl`.
+//! A measurement: a line of the printed table, and of `docs/measurements/<device>.jsonl`.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::tables::new_table;
 
-/// A measurement. `limit_gops` is the roofline of the same run; `load` counts all bytes that the
-/// table keeps.
+/// A measurement. `limit_gops` is the roofline of the same run. `load` is the pairs' share of the
+/// table's bytes.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Record {
     pub date: String,
@@ -24,13 +24,13 @@ pub struct Record {
     pub load: f64,
     pub key_bits: u32,
     pub value_bits: u32,
-    /// The number of different keys, where results depend on it.
+    /// The number of distinct keys, if results depend on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub groups: Option<u64>,
-    /// The exponent of a Zipf distribution of the keys; without it, they are uniform.
+    /// The exponent of a Zipf distribution of the keys. Without it, the keys are uniform.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skew: Option<f64>,
-    /// The most rows of a key on a side of a join.
+    /// The maximum rows per key on either side of a join.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub multiplicity: Option<u64>,
     pub ms: f64,
@@ -39,7 +39,7 @@ pub struct Record {
     pub wrong: u64,
 }
 
-/// The fields that all records of a run share.
+/// The fields that are equal in all records of a run.
 #[derive(Clone, Debug)]
 pub struct Run {
     pub date: String,
@@ -47,7 +47,7 @@ pub struct Run {
     pub device: String,
 }
 
-/// The subject of one measurement.
+/// The subject of a measurement.
 #[derive(Clone, Debug)]
 pub struct Subject<'a> {
     pub table: String,
@@ -59,8 +59,7 @@ pub struct Subject<'a> {
 }
 
 impl<'a> Subject<'a> {
-    /// Returns an operation on a table of `n` pairs, of keys and values of so many bits, that takes
-    /// `bytes` bytes.
+    /// Returns the subject of an operation on a table of `bytes` bytes with `n` pairs.
     pub fn new(table: String, op: &'a str, n: u64, [key_bits, value_bits]: [u32; 2], bytes: u64) -> Self {
         let load = (n * (key_bits + value_bits) as u64 / 8) as f64 / bytes as f64;
         Self { table, op, n, load, key_bits, value_bits }
@@ -75,7 +74,8 @@ impl Run {
         };
         Self {
             date: jiff::Timestamp::now().strftime("%Y-%m-%d").to_string(),
-            // On a GPU machine the bundle's script names the commit that it was built from.
+            // On a GPU machine, the bundle's script sets the commit from which the bundle was
+            // built.
             commit: std::env::var("WARPNEST_COMMIT").ok().or_else(described).unwrap_or_else(|| "unknown".to_owned()),
             device: device.to_owned(),
         }
@@ -103,7 +103,7 @@ impl Run {
     }
 }
 
-/// Rounds to four digits, which are more than the clock gives.
+/// Rounds to four digits, which is more than the clock's precision.
 pub fn rounded(x: f64) -> f64 {
     if x == 0.0 || !x.is_finite() {
         return 0.0;
@@ -131,7 +131,7 @@ pub fn append(folder: &Path, records: &[Record]) -> anyhow::Result<Option<PathBu
     Ok(Some(path))
 }
 
-/// Returns the records as a table for readers.
+/// Returns the records as a table for printing.
 pub fn table(records: &[Record]) -> Table {
     let mut table = new_table(["table", "op", "n", "load", "bits", "ms", "G/s", "limit", "of it", "wrong"], 2);
     for r in records {

@@ -1,4 +1,4 @@
-//! Benchmarks of kernels of one's own that take tables as arguments, beside the batches that do the
+//! Benchmarks of kernels of a user that take tables as arguments, beside the batches that do the
 //! same.
 
 use super::Bench;
@@ -16,16 +16,16 @@ use warpnest::{
 use warpnest_bench_kernels::changes::InsertPairs;
 use warpnest_bench_kernels::lookups::{AskCuckoo, AskExtendible, AskLinear, AskPage, AskSorted, AskTwoLevel};
 
-/// The load of the page map and of the linear map.
+/// The load factor of the page map and the linear map.
 const LOAD: f64 = 0.8;
 
-/// Measures lookups by a kernel of one's own and by a batch; the rate of the batch is the limit of
-/// the other.
+/// Measures lookups by a kernel of a user and by a batch. The rate of the batch is the limit of the
+/// kernel.
 macro_rules! lookups {
     ($kernel:ident, $subjects:expr, $run:expr, $map:expr) => {
         ask($subjects, $run, $map, |stream, queries, values, found| {
             let count = queries.len() as u64;
-            // SAFETY: there are as many values as queries, and a found-word for each 32 of them.
+            // SAFETY: there is a value for each query, and a word of `found` for each 32 queries.
             unsafe {
                 stream.launch(queries.len(), |uses| $kernel {
                     queries: uses.read(queries),
@@ -39,8 +39,8 @@ macro_rules! lookups {
     };
 }
 
-/// Builds a map of `n` pairs of each design, and looks up present and absent keys; inserts `n`
-/// pairs into a linear map.
+/// Builds a map of `n` pairs of each design, and looks up present and absent keys. It also inserts
+/// `n` pairs into a linear map.
 pub fn measure<K: Key, V: Value>(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
     let Bench { device, run, .. } = at;
     device.load(&KERNELS)?;
@@ -101,7 +101,7 @@ fn ask<K: Key, V: Value, D: Design>(
     Ok(records)
 }
 
-/// Fills an empty map by a batch, and by a kernel that it is lent to.
+/// Fills an empty map by a batch, and by a kernel to which it is lent.
 fn insertions<K: Key, V: Value>(
     Bench { device, run, n, runs, .. }: Bench<'_>,
     subjects: &Subjects<'_, K, V>,
@@ -113,7 +113,7 @@ fn insertions<K: Key, V: Value>(
             map.clear()?;
             let start = stream.record()?;
             if by_kernel {
-                // SAFETY: there are as many values as keys.
+                // SAFETY: there are equally many keys and values.
                 unsafe {
                     stream.launch(n as usize, |uses| InsertPairs {
                         keys: uses.read(&subjects.keys),

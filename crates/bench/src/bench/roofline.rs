@@ -1,4 +1,4 @@
-//! The limits of the device's memory, measured with kernels of their own.
+//! The limits of the device's memory, measured with dedicated kernels.
 
 use std::cell::RefCell;
 use warpnest::{Buffer, Device, Module, Stream};
@@ -7,8 +7,8 @@ use warpnest_bench_kernels::roofline::{Access, Copy, Random, RandomParams};
 /// The kernels that measure the limits.
 pub static KERNELS: Module = warpnest::module!("../../kernels/ptx/bench");
 
-/// Returns the milliseconds of the median of `runs` calls of `work`, after `warm_ups`, by the
-/// device's clock.
+/// Returns the median time of `runs` calls of `work`, after `warm_ups` calls, in milliseconds by
+/// the device's clock.
 pub fn median_ms(
     stream: &Stream,
     warm_ups: u32,
@@ -28,8 +28,7 @@ pub fn median_ms(
     Ok(times[times.len() / 2])
 }
 
-/// Returns the stages of the build whose total is the median of `runs` builds, if builds report
-/// their stages.
+/// Returns the stages of the build with the median total of `runs` builds, if builds report stages.
 pub fn median_stages<S>(
     runs: u32,
     total: impl Fn(&S) -> f64,
@@ -44,18 +43,18 @@ pub fn median_stages<S>(
     Ok(found.into_iter().nth(middle))
 }
 
-/// The measurement of random accesses over footprints.
+/// The measurement of random accesses and copies over footprints.
 pub struct Roofline<'d> {
     device: &'d Device,
     max_accesses: u64,
     input: Buffer<u32>,
-    /// Every run writes it.
+    /// The output, overwritten by every run.
     output: RefCell<Buffer<u32>>,
     runs: u32,
 }
 
 impl<'d> Roofline<'d> {
-    /// Prepares for up to `max_accesses` accesses a run.
+    /// Allocates the buffers for runs of up to `max_accesses` accesses.
     pub fn new(device: &'d Device, max_accesses: u64, runs: u32) -> warpnest::Result<Self> {
         device.load(&KERNELS)?;
         Ok(Self {
@@ -67,13 +66,13 @@ impl<'d> Roofline<'d> {
         })
     }
 
-    /// Returns the most accesses of a run.
+    /// Returns the maximum number of accesses in a run.
     pub fn max_accesses(&self) -> u64 {
         self.max_accesses
     }
 
-    /// Returns the milliseconds of one run of `accesses` accesses, if they are not too many, on
-    /// memory of its own of `words` words of 64 bits.
+    /// Returns the milliseconds of a run of `accesses` accesses, up to the maximum, on new memory
+    /// of `words` words of 64 bits.
     pub fn milliseconds(&self, access: Access, words: u64, accesses: u64) -> warpnest::Result<f64> {
         let accesses = accesses.min(self.max_accesses);
         let mut memory = Buffer::<u64>::zeroed(self.device, words as usize)?;
@@ -81,8 +80,7 @@ impl<'d> Roofline<'d> {
         let (mut seed, mut output) = (0, self.output.borrow_mut());
         median_ms(stream, 2, self.runs, || {
             seed += 1;
-            // SAFETY: `memory` has that many words, input and output as many as the kernel's text
-            // asks for.
+            // SAFETY: `memory` has `words` words, and input and output have the documented lengths.
             unsafe {
                 stream.launch(accesses as usize, |uses| Random {
                     memory: uses.write(&mut memory),
@@ -96,19 +94,19 @@ impl<'d> Roofline<'d> {
 
     /// Returns the rate on memory of `words` words, in 10^9 accesses a second.
     ///
-    /// It includes the cost of launching `accesses` of them, or the most of a run if that is fewer.
+    /// The rate includes the cost of a launch of `accesses` accesses, up to the maximum.
     pub fn gops(&self, access: Access, words: u64, accesses: u64) -> warpnest::Result<f64> {
         let accesses = accesses.min(self.max_accesses);
         Ok(accesses as f64 / self.milliseconds(access, words, accesses)? / 1e6)
     }
 
-    /// Returns the milliseconds of copying `words` words of 64 bits.
+    /// Returns the milliseconds of a copy of `words` words of 64 bits.
     pub fn copy_milliseconds(&self, words: u64) -> warpnest::Result<f64> {
         let source = Buffer::<u64>::zeroed(self.device, words as usize)?;
         let mut target = Buffer::<u64>::zeroed(self.device, words as usize)?;
         let stream = self.device.default_stream();
         median_ms(stream, 2, self.runs, || {
-            // SAFETY: both buffers have that many words.
+            // SAFETY: both buffers have `words` words.
             unsafe {
                 stream.launch((words / 2) as usize, |uses| Copy {
                     source: uses.read(&source),
@@ -119,27 +117,26 @@ impl<'d> Roofline<'d> {
         })
     }
 
-    /// Returns the bytes a nanosecond that are read and written in copying `words` words of 64
-    /// bits.
+    /// Returns the bytes per nanosecond that a copy of `words` words of 64 bits reads and writes.
     pub fn copy_rate(&self, words: u64) -> warpnest::Result<f64> {
         Ok((16 * words) as f64 / self.copy_milliseconds(words)? / 1e6)
     }
 
-    /// Returns the limits of work on `n` items of `bits` bits, measured by copying them.
+    /// Returns the limits of work on `n` items of `bits` bits, measured by a copy of the items.
     pub fn copies(&self, n: u64, bits: u32) -> warpnest::Result<Copies> {
         Ok(Copies { n, rate: self.copy_rate((n * bits as u64 / 64).next_multiple_of(2))? })
     }
 }
 
-/// The rate of work that reads and writes its memory as copies do.
+/// The rate of work that reads and writes memory as a copy does.
 pub struct Copies {
     n: u64,
-    /// The bytes a nanosecond.
+    /// The bytes per nanosecond.
     rate: f64,
 }
 
 impl Copies {
-    /// Returns the rate in 10^9 items a second of work that reads and writes so many bytes.
+    /// Returns the rate of work that reads and writes `bytes` bytes, in 10^9 items a second.
     pub fn gops(&self, bytes: u64) -> f64 {
         self.rate * self.n as f64 / bytes.max(1) as f64
     }

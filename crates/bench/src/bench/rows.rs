@@ -10,19 +10,19 @@ use warpnest::types::WordKey as Key;
 use warpnest::{Answers, Buffer, RowMap};
 use warpnest_bench_kernels::roofline::Access;
 
-/// The words of a row: 24 bytes, as a struct of a few fields has.
+/// The words of a row: 24 bytes, like a struct of a few fields.
 const WORDS: usize = 6;
 type Row = [u32; WORDS];
 
-/// Measures maps of `n` rows of 24 bytes over both maps that change in place.
+/// Measures maps of `n` rows of 24 bytes over the two maps that change in place.
 pub fn measure<K: Key>(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
     let mut records = of_design::<K, Page>(&at)?;
     records.extend(of_design::<K, Linear>(&at)?);
     Ok(records)
 }
 
-/// Fills a map that has capacity for all rows, replaces all rows, looks all up, and replaces a
-/// quarter of the keys by others.
+/// Fills a map that has capacity for all rows, replaces all rows, looks up all rows, and replaces a
+/// quarter of the keys.
 fn of_design<K: Key, D: Changes>(at: &Bench<'_>) -> anyhow::Result<Vec<Record>> {
     let Bench { device, run, n, runs, roofline } = *at;
     let stream = device.default_stream();
@@ -69,12 +69,12 @@ fn of_design<K: Key, D: Changes>(at: &Bench<'_>) -> anyhow::Result<Vec<Record>> 
         wrong += map.erase_many(&coming)?.abs_diff(changed) as u64;
         wrong += map.insert_many(&leaving, &returning)?.abs_diff(changed) as u64;
     }
-    // Rows of removed keys were used again, and all is as before.
+    // The rows of removed keys were reused, and the map is as before.
     wrong += map.rows().len().abs_diff(rows) as u64;
     let back = map.get_many(&keys)?;
     wrong += back.iter().enumerate().filter(|&(i, found)| *found != expected(i)).count() as u64;
 
-    // A lookup reads a bucket and a row, which is in one sector of 32 bytes or in two, and writes a
+    // A lookup reads a bucket and a row, which is in one or two sectors of 32 bytes, and writes a
     // row. A copy reads and writes each byte once.
     let row_bytes = size_of::<Row>() as u64;
     let words = (n * row_bytes / 8).next_multiple_of(2);

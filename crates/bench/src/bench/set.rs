@@ -36,8 +36,8 @@ impl Bench<'_> {
         Ok(records)
     }
 
-    /// Measures a `CuckooSet` with so many slots a key. The limit of a build is a random exchange
-    /// for each key.
+    /// Measures a `CuckooSet` with `slots_per_key` slots per key. The limit of a build is a random
+    /// exchange for each key.
     pub fn cuckoo_set<K: Key>(&self, slots_per_key: f64) -> anyhow::Result<Vec<Record>> {
         let config = CuckooConfig::default().slots_per_pair(slots_per_key).seed(1);
         let limit = |set: &BulkSet<K, _>| self.roofline.gops(Access::Insert, (set.memory_bytes() / 8) as u64, self.n);
@@ -48,11 +48,11 @@ impl Bench<'_> {
         Subject::new(format!("{}Set", D::NAME), op, self.n, [K::BITS, 0], set.memory_bytes() as u64)
     }
 
-    /// Builds a set, looks up present and absent keys, combines the set with another, and builds
-    /// from repeated keys.
+    /// Builds a set, looks up present and absent keys, combines the set with another set, and
+    /// builds from repeated keys.
     ///
-    /// The other set has half of its keys and as many others. A build is a rebuild, in memory that
-    /// is there; an operation on sets is a whole call, which allocates its memory anew.
+    /// The other set has half of the keys and equally many other keys. A build is a rebuild, in
+    /// existing memory. An operation on sets is a whole call, which allocates its memory.
     fn set<K: Key, D: Sets>(
         &self,
         config: &Config<D>,
@@ -67,7 +67,7 @@ impl Bench<'_> {
         let whole = build_limit(&set)?;
         let mut records = Vec::new();
 
-        // The time, and the number of keys too many or too few.
+        // Returns the time, and the absolute error of the number of keys.
         let built = |config: &Config<D>, keys: &Buffer<K>, distinct: u64| -> anyhow::Result<_> {
             let mut set = config.build_set(device, keys)?;
             let ms = median_ms(stream, 1, runs, || set.rebuild(keys))?;
@@ -86,7 +86,7 @@ impl Bench<'_> {
             records.push(run.record(self.subject_of(&set, op), ms, find_limit, contained.abs_diff(expected)));
         }
 
-        // Every second key, and as many others.
+        // Every second key, and equally many other keys.
         let half = input.keys.iter().step_by(2).chain(input.absent.iter().step_by(2)).copied();
         let other = Buffer::from_slice(device, &half.collect::<Vec<K>>())?;
         let other = unique.build_set(device, &other)?;
@@ -111,8 +111,8 @@ impl Bench<'_> {
             let (ms, wrong) = built(config, &Buffer::from_slice(device, &keys)?, distinct)?;
             records.push(run.record(self.subject_of(&set, repeats.op()), ms, whole, wrong));
         }
-        // In a set whose keys came twice, absent keys may be found absent sooner, since fewer slots
-        // are taken.
+        // In a set whose keys came twice, lookups of absent keys may end sooner, because fewer
+        // slots are taken.
         let (keys, distinct) = repeated::<K>(n, Repeats::Half);
         let repeated = config.build_set(device, &Buffer::from_slice(device, &keys)?)?;
         let (ms, contained) = self.asked(&repeated, &input.absent)?;
@@ -121,7 +121,7 @@ impl Bench<'_> {
         Ok(records)
     }
 
-    /// Returns the time of looking up `queries`, and the number that are there.
+    /// Returns the time of looking up `queries`, and the number of queries that are in the set.
     fn asked<K: Key, D: Sets>(&self, set: &BulkSet<K, D>, queries: &[K]) -> Result<(f64, u64)> {
         let stream = self.device.default_stream();
         let queries = Buffer::from_slice(self.device, queries)?;

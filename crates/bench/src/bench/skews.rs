@@ -1,4 +1,4 @@
-//! Benchmarks of frequent keys beside distinct ones: every kind of join with either side skewed,
+//! Benchmarks of frequent keys beside distinct keys: every kind of join with either side skewed,
 //! and batches that change a map.
 
 use super::Bench;
@@ -12,7 +12,7 @@ use warpnest::relational::{Join, JoinKind, Joined, NO_ROW};
 use warpnest::types::WordKey as Key;
 use warpnest::{Answers, Buffer, ExtendibleConfig, LinearConfig, PageConfig};
 
-/// The unmeasured calls of an operation.
+/// The number of unmeasured calls of an operation.
 const WARM_UPS: u32 = 1;
 
 /// The distributions of the keys of a column.
@@ -21,11 +21,11 @@ enum Skew {
     Distinct,
     OneKey,
     TwoKeys,
-    /// 2^10 keys with as many rows each.
+    /// 2^10 keys with equally many rows each.
     Equal,
     /// Frequencies about proportional to 1 / rank^1.2.
     Zipf,
-    /// One key in the last quarter of the rows, the others once.
+    /// One key in the last quarter of the rows, and a distinct key in each other row.
     HotQuarter,
 }
 
@@ -67,13 +67,13 @@ const KINDS: [(JoinKind, &str); 6] = [
     (JoinKind::Anti, "anti"),
 ];
 
-/// Measures every kind of join of `n` with `n` rows, of which one side has frequent keys, two rows
-/// of the other side the most frequent one, and an eighth of each side's keys are absent from the
-/// other. Semi and anti joins are measured with Zipf's distribution on both sides, too. All rows of
-/// all results are checked.
+/// Measures every kind of join of `n` with `n` rows. One side has frequent keys, and two rows of
+/// the other side have the most frequent key. An eighth of each side's keys are absent from the
+/// other side. Semi and anti joins are also measured with Zipf's distribution on both sides. All
+/// rows of all results are checked.
 pub fn joins<K: Key>(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
     let n = at.n;
-    // The most frequent key has the last of the ranks that both sides have.
+    // The most frequent key has the last rank that is on both sides.
     let skewed = |skew: Skew| -> Vec<u64> { skew.ranks(n).into_iter().map(|rank| n - 1 - rank).collect() };
     let mut other: Vec<u64> = Skew::Distinct.ranks(n).into_iter().map(|rank| rank + n / 8).collect();
     other[n as usize / 2] = n - 1;
@@ -124,8 +124,8 @@ fn joins_of<K: Key>(
     Ok(records)
 }
 
-/// Returns the number of rows that are in a wrong number of results, and of results that join rows
-/// of different keys. `counts` has the number of rows of each rank on each side.
+/// Returns the number of rows that are in a wrong number of results, plus the number of results
+/// that join rows of different keys. `counts` has the number of rows with each rank on each side.
 fn wrong_rows(kind: JoinKind, ranks: [&Vec<u64>; 2], counts: &[Vec<u32>; 2], rows: &[Vec<u32>; 2]) -> u64 {
     let (has_pairs, alone) = match kind {
         JoinKind::Inner => (true, [false, false]),
@@ -162,10 +162,10 @@ fn wrong_rows(kind: JoinKind, ranks: [&Vec<u64>; 2], counts: &[Vec<u32>; 2], row
     wrong
 }
 
-/// Measures batches of each skew that change maps of each design which three quarters of `n` keys
-/// are in: insertions of new keys, and removals with and without answers. The batches have a
-/// quarter of `n` rows, and a 64th; for `grow` they are inserted into a map that has no capacity
-/// for them. `n` of a record is the count of rows of its batch.
+/// Measures batches of each skew that change maps of each design. Three quarters of `n` keys are in
+/// the map before. The operations are insertions of new keys (for `grow`, into a map without
+/// capacity for them), and removals with and without answers, by batches of n / 4 and n / 64 rows.
+/// A record's `n` is the rows of its batch.
 pub fn changes<K: Key>(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
     let pairs = at.n as usize;
     let (page, linear) = (PageConfig::default().seed(1), LinearConfig::default().seed(1));
@@ -176,7 +176,7 @@ pub fn changes<K: Key>(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
     Ok(records)
 }
 
-/// Measures the batches in maps of the first configuration, and of the second if they grow.
+/// Measures the batches in maps of the first configuration, or for `grow` of the second one.
 fn changes_of<K: Key, D: Changes>(at: Bench<'_>, configs: [Config<D>; 2]) -> anyhow::Result<Vec<Record>> {
     let (device, stream) = (at.device, at.device.default_stream());
     let base = at.n - at.n / 4;

@@ -10,12 +10,12 @@ use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Buffer, SortedConfig, SortedMap};
 use warpnest_bench_kernels::roofline::Access;
 
-/// Builds a map of `n` pairs, looks up present and absent keys, and asks for bounds and ranges.
+/// Builds a map of `n` pairs, looks up present and absent keys, and queries bounds and ranges.
 ///
-/// The limits of a build and its stages are what copies of as many bytes take. The sort reads keys
-/// once for counting, and keys and values in and out for each pass. Leaving out repeats reads the
-/// keys once more, and keys and values in and out. The index takes a sector of 32 bytes in for each
-/// group, and the index out.
+/// The limits of a build and its stages are the times of copies of equally many bytes. The sort
+/// reads keys once for counting, and reads and writes keys and values in each pass. Removing
+/// repeats reads the keys once more, and reads and writes keys and values. The index reads a sector
+/// of 32 bytes for each group, and is written.
 pub fn measure<K: Key, V: Value>(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
     let subjects = Subjects::<K, V>::new(at.device, at.n, at.runs)?;
     let config = SortedConfig::default();
@@ -42,8 +42,8 @@ pub fn measure<K: Key, V: Value>(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
     Ok(records)
 }
 
-/// Looks up the rank of every key, and the number of keys between one and the next, in an order
-/// unrelated to theirs.
+/// Looks up the rank of every key, and the number of keys between each query and the next. Queries
+/// are not in the order of keys.
 fn bounds<K: Key, V: Value>(
     subjects: &Subjects<'_, K, V>,
     run: &Run,

@@ -1,5 +1,5 @@
-//! Copies between the host and a GPU: of ordinary memory as the library makes them and by one call
-//! of the driver, and of page-locked memory. And lookups of queries in the host's memory.
+//! Benchmarks of copies between the host and a GPU: of ordinary memory, by the library and by one
+//! call of the driver, and of page-locked memory; and of lookups of queries in the host's memory.
 
 use super::Bench;
 use super::host_time::{median, median_after};
@@ -9,7 +9,7 @@ use warpnest::low_level::{
 };
 use warpnest::{Buffer, PageMap};
 
-/// Measures copies of `n` bytes, so that rates are in GB/s. Times are the host's.
+/// Measures copies of `n` bytes, so that rates are in GB/s. Times are by the host's clock.
 pub fn measure(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
     let (device, runs, stream) = (at.device, at.runs, at.device.default_stream());
     let length = at.n.div_ceil(8) as usize;
@@ -17,7 +17,7 @@ pub fn measure(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
     let mut buffer = Buffer::<u64>::zeroed(device, length)?;
     let mut host = vec![1u64; length];
 
-    // A staging buffer of fewer bytes is not page-locked.
+    // A staging buffer of fewer bytes would not be page-locked.
     let mut locked = Staging::new(device, (8 * length).max(2 << 20))?;
     let locked: &mut [u64] = bytemuck::cast_slice_mut(&mut locked[..8 * length]);
     locked.copy_from_slice(&words);
@@ -25,7 +25,7 @@ pub fn measure(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
     let down_limit = median(runs, || Ok(buffer.download_into(stream, locked)?))?;
 
     let mut records = Vec::new();
-    // The limit is given by the seconds that it takes.
+    // `limit` is the number of seconds that the limit takes.
     let mut keep = |op: &str, seconds: f64, limit: f64, wrong: u64| {
         let subject = Subject { table: "transfers".to_owned(), op, n: at.n, load: 0.0, key_bits: 64, value_bits: 0 };
         records.push(at.run.record(subject, 1e3 * seconds, at.n as f64 / limit / 1e9, wrong));
@@ -36,7 +36,7 @@ pub fn measure(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
     for (settings, behind) in [(LargeCopies::default(), ""), (plain, "_plain")] {
         set_large_copies(device, settings);
         if behind.is_empty() {
-            // The staging buffers are made anew.
+            // The staging buffers are allocated again.
             let anew = || {
                 set_large_copies(device, settings);
                 Ok(())
@@ -62,7 +62,7 @@ pub fn measure(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
             Ok(up.join().expect("the thread does not panic")?)
         })
     })?;
-    // As many bytes go each way.
+    // Equally many bytes are copied in each direction.
     let both_limit = up_limit.max(down_limit);
     keep("upload_and_download", both, both_limit, wrong(&words, &host) + wrong(&words, &target.download(stream)?));
     drop((buffer, target, host));
@@ -70,8 +70,8 @@ pub fn measure(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
     Ok(records)
 }
 
-/// Measures lookups of `n` bytes of queries in the host's memory, for which as many bytes of values
-/// come back. A quarter of the queries are keys.
+/// Measures lookups of `n` bytes of queries in the host's memory, which return equally many bytes
+/// of values. A quarter of the queries are keys of the map.
 fn lookups(at: Bench<'_>, mut keep: impl FnMut(&str, f64, u64)) -> anyhow::Result<()> {
     let (device, runs, stream) = (at.device, at.runs, at.device.default_stream());
     let rows = at.n.div_ceil(4) as u32;

@@ -7,11 +7,11 @@ use warpnest::TwoLevelConfig;
 use warpnest::two_level::TwoLevelStages;
 use warpnest::types::{WordKey as Key, WordValue as Value};
 
-/// Builds a map of `n` pairs and looks up present and absent keys.
+/// Builds a map of `n` pairs, and looks up present and absent keys.
 ///
-/// The limits of a build and its stages are what copies of as many bytes take. Counting reads the
-/// keys once. Shuffling copies keys and values in and out for each pass, and reads the keys once
-/// more for the buckets' starts. The cuckoo hashing copies keys and values in and the slots out.
+/// The limits of a build and its stages are the times of copies of equally many bytes. Counting
+/// reads the keys once. Shuffling reads and writes keys and values in each pass, and reads the keys
+/// once more for the buckets' starts. Cuckoo hashing reads keys and values and writes the slots.
 pub fn measure<K: Key, V: Value>(at: Bench<'_>, items_per_bucket: Option<f64>) -> anyhow::Result<Vec<Record>> {
     let subjects = Subjects::<K, V>::new(at.device, at.n, at.runs)?;
     let config = TwoLevelConfig::default().seed(1);

@@ -1,17 +1,17 @@
-//! The ratios as figures.
+//! The figures of the ratios.
 
 use super::record::Comparison;
 use crate::figures::figure::{Axis, Figure, Series};
 use crate::figures::scale::Scale;
 
-/// What belongs in a figure.
+/// A kind of figure, and the rows that are in it.
 struct Kind {
-    /// The names with one thread and with all.
+    /// The names of the figure with one thread, and with all threads.
     names: [&'static str; 2],
     title: &'static str,
-    /// Whether the operation's row is in it.
+    /// Returns whether a row is in the figure.
     has: fn(&Comparison) -> bool,
-    /// The name of a line.
+    /// Returns the name of a row's line.
     line: fn(&Comparison) -> &'static str,
 }
 
@@ -44,7 +44,7 @@ const KINDS: [Kind; 4] = [
     },
 ];
 
-/// Returns the figures for which there are rows: the other side has one thread, ours one or `all`.
+/// Returns the figures that have rows. The other side has one thread; ours has one thread or `all`.
 pub fn figures(comparisons: &[Comparison], all: usize) -> Vec<Figure> {
     let figures = KINDS.iter().flat_map(|kind| [0, 1].map(|threads| figure(comparisons, kind, threads, all)));
     figures.filter(|figure| !figure.series.is_empty()).collect()

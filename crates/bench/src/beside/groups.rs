@@ -1,4 +1,4 @@
-//! Sums of rows by their keys, beside polars' sums.
+//! The comparison of sums of rows by their keys with polars' sums.
 
 use std::path::Path;
 
@@ -12,8 +12,8 @@ use super::record::Comparison;
 use super::timing::timed;
 use crate::bench::input::{key, shuffle};
 
-/// The numbers of groups: with neighbours of powers of two, whose groups could be in each other's
-/// way, and as many as rows (0).
+/// The numbers of groups. Some are next to powers of two, whose groups might collide in a table; 0
+/// stands for as many groups as rows.
 const CASES: [(&str, u64); 13] = [
     ("sums, 1 group", 1),
     ("sums, 4 groups", 4),
@@ -30,8 +30,8 @@ const CASES: [(&str, u64); 13] = [
     ("sums, distinct keys", 0),
 ];
 
-/// Compares sums of 64 bits of 32-bit values by 32-bit keys, in random order and equally frequent,
-/// by the method that is chosen, and by sorting beside hashing.
+/// Compares 64-bit sums of 32-bit values by 32-bit keys, which are equally frequent and in random
+/// order. Our sums are by the default method, and by sorting in rows of their own.
 pub fn beside_polars(lab: &Lab<'_>, python: &Path) -> Result<Vec<Comparison>> {
     let mut rows = Vec::new();
     for (op, groups) in CASES.into_iter().filter(|&(_, groups)| groups < lab.n && lab.wants("group-by", "")) {

@@ -1,4 +1,4 @@
-//! Joins, beside polars' joins.
+//! The comparison of joins with polars' joins.
 
 use std::path::Path;
 
@@ -11,28 +11,29 @@ use super::record::Comparison;
 use super::timing::timed;
 use crate::bench::input::{key, shuffle};
 
-/// The rows of a key on the left side, where it has several.
+/// The rows per key on the left side, if its keys are repeated.
 const MULTIPLICITY: u64 = 8;
 
-/// The columns of both tables: keys and values of each.
+/// The keys and values of the two tables.
 struct Tables {
     keys: [Vec<u32>; 2],
     values: [Vec<u32>; 2],
 }
 
 impl Tables {
-    /// Makes tables with so many rows of each key on the left, and one on the right; all match.
+    /// Makes tables with `multiplicity` rows per key on the left and one on the right. All rows
+    /// match.
     fn new(n: u64, multiplicity: u64) -> Self {
         let n = n.next_multiple_of(multiplicity);
         let mut keys = [multiplicity, 1]
             .map(|of_key| -> Vec<u32> { (0..n * of_key / multiplicity).map(|row| key(row / of_key)).collect() });
-        // The right rows once more, so that they are in an order of their own.
+        // The right rows are shuffled twice, so that the orders differ.
         [0, 1, 1].into_iter().for_each(|side| shuffle(&mut keys[side]));
         let values = keys.each_ref().map(|keys| (0..keys.len() as u32).collect());
         Self { keys, values }
     }
 
-    /// Returns the number of pairs, and the sums of both columns of values in them.
+    /// Returns the number of pairs, and the sum of each side's values over all pairs.
     fn expected(&self) -> [u64; 3] {
         let [left, right] = self.values.each_ref().map(|values| values.iter().map(|&value| u64::from(value)).sum());
         let pairs = self.keys[0].len() as u64;
@@ -40,7 +41,7 @@ impl Tables {
     }
 }
 
-/// Compares inner joins that give keys and a column of values of each side.
+/// Compares inner joins that return keys and a column of values from each side.
 pub fn beside_polars(lab: &Lab<'_>, python: &Path) -> Result<Vec<Comparison>> {
     let mut rows = Vec::new();
     for (op, multiplicity) in [("inner, unique keys", 1), ("inner, 8 rows a key on one side", MULTIPLICITY)] {

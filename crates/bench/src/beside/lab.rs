@@ -1,4 +1,4 @@
-//! The circumstances of comparisons, and what several of them do.
+//! The parameters of comparisons, and their common parts.
 
 use std::hash::{BuildHasher, Hash};
 
@@ -15,7 +15,7 @@ pub trait Hasher: BuildHasher + Clone + Default + Send + Sync + 'static {}
 
 impl<S: BuildHasher + Clone + Default + Send + Sync + 'static> Hasher for S {}
 
-/// The circumstances of all comparisons with one number of pairs.
+/// The parameters of all comparisons with one number of pairs.
 pub struct Lab<'a> {
     pub device: Device,
     pub clock: &'a Clock,
@@ -25,7 +25,7 @@ pub struct Lab<'a> {
 }
 
 impl Lab<'_> {
-    /// Returns whether the row was asked for.
+    /// Returns whether the row is requested.
     pub fn wants(&self, table: &str, op: &str) -> bool {
         let name = format!("{table} {op}").to_lowercase();
         self.only.is_empty() || self.only.iter().any(|word| name.contains(&word.to_lowercase()))
@@ -33,7 +33,7 @@ impl Lab<'_> {
 }
 
 impl Lab<'_> {
-    /// Compares both sides, if the row was asked for.
+    /// Compares both sides, if the row is requested.
     pub fn row(
         &self,
         rows: &mut Vec<Comparison>,
@@ -44,7 +44,8 @@ impl Lab<'_> {
         self.row_in_parallel(rows, [table, op, beside], ours, theirs, None)
     }
 
-    /// Compares as [`Lab::row`] does, and with a form of the other side that uses all threads.
+    /// Compares as [`Lab::row`] does, and also with a version of the other side that uses all
+    /// threads.
     pub fn row_in_parallel(
         &self,
         rows: &mut Vec<Comparison>,
@@ -62,7 +63,7 @@ impl Lab<'_> {
     }
 }
 
-/// Fills a map that has memory for all pairs.
+/// Fills a map that is created with memory for all pairs.
 pub fn filled<K: Copy + Eq + Hash, V: Copy, S: Hasher>(keys: &[K], values: &[V]) -> HashMap<K, V, S> {
     let mut map = HashMap::with_capacity_and_hasher(keys.len(), S::default());
     for (&key, &value) in keys.iter().zip(values) {
@@ -71,7 +72,7 @@ pub fn filled<K: Copy + Eq + Hash, V: Copy, S: Hasher>(keys: &[K], values: &[V])
     map
 }
 
-/// Makes a side that looks up all queries and checks that as many are found as expected.
+/// Makes a side that looks up all queries, and checks that `expected` of them are found.
 pub fn lookups<A: Send>(
     expected: usize,
     mut look_up: impl FnMut() -> Result<Vec<Option<A>>> + Send,

@@ -1,4 +1,4 @@
-//! Hash tables.
+//! The comparisons of hash tables.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use super::record::Comparison;
 use super::timing::{timed, timed_with_drop};
 use crate::bench::input::{Input, Repeats, key, repeated, shuffle};
 
-/// The number of values, or of rows, of a repeated key.
+/// The number of values or rows per repeated key.
 const MULTIPLICITY: u64 = 8;
 
-/// Makes keys that come [`MULTIPLICITY`] times each, in random order.
+/// Makes keys that occur [`MULTIPLICITY`] times each, in random order.
 fn multiplied(n: u64) -> Vec<u32> {
     let mut keys: Vec<u32> = (0..n).map(|i| key(i / MULTIPLICITY)).collect();
     shuffle(&mut keys);
@@ -48,7 +48,7 @@ pub fn multi<S: Hasher>(lab: &Lab<'_>) -> Result<Vec<Comparison>> {
     Ok(rows)
 }
 
-/// Finds the different keys, and the id and the count of each, with a `HashMap`.
+/// Finds the distinct keys, each row's id and each key's count, with a `HashMap`.
 fn unique_by_entries<S: Hasher>(keys: &[u32]) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
     let mut ids_of = HashMap::<u32, u32, S>::default();
     let (mut distinct, mut counts) = (Vec::new(), Vec::new());
@@ -80,17 +80,17 @@ fn unique_of<S: Hasher>(lab: &Lab<'_>, keys: &[u32], op: &'static str) -> Result
     Ok(rows)
 }
 
-/// Makes keys distinct, with an id for each row and a count for each key.
+/// Compares the search for distinct keys, with an id for each row and a count for each key.
 pub fn unique<S: Hasher>(lab: &Lab<'_>) -> Result<Vec<Comparison>> {
     unique_of::<S>(lab, &multiplied(lab.n), "unique, 8 rows a key")
 }
 
-/// Does the same with keys of which few fill most rows, as words of a text do.
+/// Compares as [`unique`] does, with few keys in most rows, like the words of a text.
 pub fn unique_skewed<S: Hasher>(lab: &Lab<'_>) -> Result<Vec<Comparison>> {
     unique_of::<S>(lab, &repeated(lab.n, Repeats::Zipf).0, "unique, Zipf 1.2")
 }
 
-/// Compares the linear map with a `HashMap`, and with maps that threads share.
+/// Compares the linear map with a `HashMap`, and with maps that are shared by threads.
 pub fn linear<S: Hasher>(lab: &Lab<'_>) -> Result<Vec<Comparison>> {
     let input = Input::<u32, u32>::new(lab.n);
     let n = input.keys.len();
@@ -202,7 +202,7 @@ pub fn extendible<S: Hasher>(lab: &Lab<'_>) -> Result<Vec<Comparison>> {
     Ok(rows)
 }
 
-/// Compares the maps of the papers that are built in one go.
+/// Compares the papers' maps that are built at once.
 pub fn built<S: Hasher>(lab: &Lab<'_>) -> Result<Vec<Comparison>> {
     let build = |device: &_, keys: &_, values: &_| CuckooMap::build(device, keys, values);
     let mut rows = built_of::<_, S>(lab, "CuckooMap", build, |map, queries| map.get_many(queries))?;
@@ -211,13 +211,13 @@ pub fn built<S: Hasher>(lab: &Lab<'_>) -> Result<Vec<Comparison>> {
     Ok(rows)
 }
 
-/// Compares the page map.
+/// Compares the page map with a `HashMap`.
 pub fn page<S: Hasher>(lab: &Lab<'_>) -> Result<Vec<Comparison>> {
     let build = |device: &_, keys: &_, values: &_| PageMap::build(device, keys, values);
     built_of::<_, S>(lab, "PageMap", build, |map, queries| map.get_many(queries))
 }
 
-/// Compares a map that is built in one go with a `HashMap`.
+/// Compares a map that is built at once with a `HashMap`.
 fn built_of<M: Send + Sync, S: Hasher>(
     lab: &Lab<'_>,
     table: &'static str,
@@ -248,7 +248,7 @@ fn built_of<M: Send + Sync, S: Hasher>(
     Ok(rows)
 }
 
-/// Combines two sets that have half of their keys in common.
+/// Compares operations on two sets that have half of their keys in common.
 pub fn sets<S: Hasher>(lab: &Lab<'_>) -> Result<Vec<Comparison>> {
     let input = Input::<u32, u32>::new(lab.n);
     let half: Vec<u32> = input.keys.iter().step_by(2).chain(input.absent.iter().step_by(2)).copied().collect();

@@ -1,7 +1,7 @@
-//! `cargo xtask beside`: every table on the CPU engine beside what a Rust program has already.
+//! `cargo xtask beside`: comparisons of every table on the CPU engine with other Rust libraries.
 
-// `maps`, `sorted`, `strings`, `groups` and `joins` are what is compared, in `rows` of operations;
-// a `lab` gives the circumstances, `timing` the medians, `record` and `drawing` the results.
+// `maps`, `sorted`, `strings`, `groups` and `joins` have the compared operations, and `rows` lists
+// them. `lab` has the parameters, `timing` the medians, `record` and `drawing` the results.
 mod drawing;
 mod groups;
 mod joins;
@@ -26,19 +26,19 @@ use lab::Lab;
 use record::Comparison;
 use timing::Clock;
 
-/// Compare every table on the CPU engine with what a Rust program has already.
+/// Compare every table on the CPU engine with the usual tools of Rust programs.
 ///
-/// A figure is the time of the other side divided by ours, of medians of interleaved runs: above 1
-/// ours is faster. The other side is a `HashMap`, or a sort of `std`, on one thread; ours has one
-/// thread, and all. Where others use all threads (`dashmap`, `papaya`, the
-/// sorts of `rayon` and `rdst`), a third figure has all threads on both sides. Keys and values have
-/// 32 bits. Every answer is checked. docs/cpu.md has the table.
+/// A ratio is the other side's time divided by ours, from medians of interleaved runs: above 1 ours
+/// is faster. The other side is a `HashMap`, or a sort of `std`, on one thread. Ours has one
+/// thread, or all. If the other side can use all threads (`dashmap`, `papaya`, the sorts of `rayon`
+/// and `rdst`), a third ratio has all on both sides. Keys and values have 32 bits. Every answer is
+/// checked. docs/cpu.md has the table.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The fewest pairs.
+    /// The minimum number of pairs.
     #[arg(long, default_value = "2^6", value_parser = parse_size)]
     smallest: u64,
-    /// The most pairs, at most 2^26.
+    /// The maximum number of pairs, at most 2^26.
     #[arg(long, default_value = "2^20", value_parser = parse_largest)]
     largest: u64,
     /// The factor from one number of pairs to the next.
@@ -47,40 +47,42 @@ pub struct Args {
     /// The hasher of the other side's maps and sets.
     #[arg(long, value_enum, default_value_t = HasherName::Hashbrown)]
     hasher: HasherName,
-    /// Only rows whose table or operation has one of these words in its name.
+    /// Compare only rows whose table or operation has one of these words in its name.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
-    /// Only strings: the words of this text.
+    /// Compare only strings: the words of this text.
     #[arg(long, value_name = "FILE", conflicts_with = "draw")]
     text: Option<PathBuf>,
-    /// How often the text is there. The words of each copy end in its number, so they are new.
+    /// The number of copies of the text. The copy's index is appended to each word, so the words
+    /// are new.
     #[arg(long, value_name = "N", requires = "text", value_delimiter = ',', default_values_t = [1])]
     copies: Vec<usize>,
-    /// Only joins and group-by, beside the polars of this Python, which needs `polars` and `numpy`.
+    /// Compare only joins and group-by, with the polars of this Python, which needs `polars` and
+    /// `numpy`.
     #[arg(long, value_name = "PYTHON", conflicts_with_all = ["text", "draw"])]
     polars: Option<PathBuf>,
-    /// Time for each comparison, in milliseconds; at least 5 runs are timed.
+    /// The time for each comparison, in milliseconds; at least 5 runs are timed.
     #[arg(long, default_value_t = 300)]
     time: u64,
-    /// Appends the figures to this file, a JSON object a line.
+    /// Append the ratios to this file, one JSON object per line.
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Draws the ratios to this folder, over what is there, as .svg and as .png, with the numbers
-    /// drawn in figures.jsonl.
+    /// Draw the ratios as .svg and .png in this folder, and overwrite old files. The numbers drawn
+    /// go to figures.jsonl.
     #[arg(long, value_name = "DIR")]
     draw: Option<PathBuf>,
 }
 
-/// The hashers that a Rust program has.
+/// The hashers that a Rust program usually has.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum HasherName {
     /// The default of `hashbrown`.
     Hashbrown,
-    /// SipHash, which `std` uses and which resists chosen keys.
+    /// SipHash, which `std` uses, and which resists attacks by chosen keys.
     Std,
 }
 
-/// The most pairs that a comparison takes.
+/// The maximum number of pairs in a comparison.
 const MAX_PAIRS: u64 = 1 << 26;
 
 fn parse_largest(text: &str) -> anyhow::Result<u64> {

@@ -1,8 +1,8 @@
-"""Joins two tables with polars, or sums the rows of one by their keys, whenever it is told to.
+"""Joins two tables with polars, or sums the rows of one table by their keys, on each request.
 
-Arguments: a folder with the columns as files of 32-bit words; with one table rows are summed. For
-each line of the standard input it does so once, and prints the seconds that this took, the rows of
-the result, and two numbers by which it can be checked.
+The argument is a folder with the columns as files of 32-bit words. If it has one table, its rows
+are summed. For each line of the standard input, the program computes the result once. It prints the
+seconds that this took, the number of rows of the result, and two checksums.
 """
 
 import pathlib

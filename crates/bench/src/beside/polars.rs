@@ -1,4 +1,4 @@
-//! The polars of a Python, which computes what it is told to.
+//! A Python process with polars, which computes a result on request.
 
 use std::fs::write;
 use std::io::{BufRead as _, BufReader, Lines, Write as _};
@@ -17,7 +17,7 @@ pub fn save(folder: &Path, table: &str, keys: &[u32], values: &[u32]) -> Result<
     Ok(())
 }
 
-/// A Python program that joins, or sums rows by keys, whenever it is told to.
+/// A Python process that joins tables, or sums rows by keys, on request.
 pub struct Polars {
     child: Child,
     orders: ChildStdin,
@@ -25,7 +25,7 @@ pub struct Polars {
 }
 
 impl Polars {
-    /// Starts the program with so many threads, or with all.
+    /// Starts the process with `threads` threads, or with all.
     pub fn start(python: &Path, folder: &Path, threads: Option<usize>) -> Result<Self> {
         let mut command = Command::new(python);
         command.args(["-c", include_str!("polars.py")]).arg(folder);
@@ -47,7 +47,7 @@ impl Polars {
         Ok(self.answers.next().context("the Python program has ended")??)
     }
 
-    /// Computes the result once, and checks it; returns the time.
+    /// Computes the result once, checks it, and returns the time.
     pub fn run(&mut self, expected: [u64; 3]) -> Result<Duration> {
         writeln!(self.orders)?;
         let answer = self.answer()?;
@@ -59,7 +59,7 @@ impl Polars {
 
 impl Drop for Polars {
     fn drop(&mut self) {
-        // It ends when nothing more can be told to it; what it returns says nothing.
+        // The process is killed, because it waits for requests; its exit status does not matter.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,4 +1,4 @@
-//! The figures of comparisons: as a table, and as lines of a file.
+//! The results of comparisons, as a table and as lines of a file.
 
 use std::fs::{OpenOptions, read_to_string};
 use std::io::Write as _;
@@ -12,18 +12,18 @@ use super::timing::Times;
 use crate::bench::record::{Run, rounded};
 use crate::tables::new_table;
 
-/// The median times of an operation with one number of pairs.
+/// The median times of an operation for one number of pairs.
 #[derive(Clone, Debug)]
 pub struct Comparison {
     pub table: &'static str,
     pub op: &'static str,
-    /// The other side.
+    /// The name of the other side.
     pub beside: &'static str,
     pub n: u64,
     pub times: Times,
 }
 
-/// A line of the file. Times are in nanoseconds an item; ratios are the other side's time divided
+/// A line of the file. Times are in nanoseconds per item. A ratio is the other side's time divided
 /// by ours.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Line {
@@ -37,14 +37,14 @@ pub struct Line {
     /// The hasher of the other side's maps.
     pub hasher: String,
     pub n: u64,
-    /// The threads of this line's ratio: the other side's, and ours.
+    /// The threads of this line's ratio: the other side's threads, then ours.
     pub threads: [usize; 2],
     pub ns_an_item: f64,
     pub ratio: f64,
 }
 
 impl Comparison {
-    /// Returns the ratios, each with the threads of both sides, if there are `all`.
+    /// Returns the ratios with both sides' threads and our time, for `all` threads.
     fn ratios(&self, all: usize) -> impl Iterator<Item = ([usize; 2], f64, f64)> {
         let Times { theirs, theirs_all, ours } = self.times;
         let mut ratios = vec![([1, 1], ours[0], theirs / ours[0]), ([1, all], ours[1], theirs / ours[1])];
@@ -94,7 +94,7 @@ pub fn machine() -> String {
     name.unwrap_or_else(|| std::env::consts::ARCH.to_owned())
 }
 
-/// Lays the ratios out as a table, with a column for each number of pairs.
+/// Returns the ratios as a table, with a column for each number of pairs.
 pub fn table(comparisons: &[Comparison], sizes: &[u64], threads: usize) -> Table {
     let sizes_as_text = sizes.iter().map(|&n| match n.is_power_of_two() {
         true => format!("2^{}", n.ilog2()),

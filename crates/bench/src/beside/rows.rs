@@ -1,4 +1,4 @@
-//! What is compared: groups of operations on the same input.
+//! The list of comparisons, in groups of operations on the same input.
 
 use anyhow::Result;
 
@@ -6,10 +6,10 @@ use super::lab::{Hasher, Lab};
 use super::record::Comparison;
 use super::{maps, sorted, strings};
 
-/// Rows on the same input.
+/// A function that compares operations on the same input.
 pub type Group = fn(&Lab<'_>) -> Result<Vec<Comparison>>;
 
-/// Returns all groups; each makes its own input.
+/// Returns all groups, each of which makes its own input.
 pub const fn groups<S: Hasher>() -> [Group; 11] {
     [
         sorted::sorts,

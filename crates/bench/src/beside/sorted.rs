@@ -1,4 +1,4 @@
-//! Sorts, and the sorted map.
+//! The comparisons of sorts and of the sorted map.
 
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
@@ -10,7 +10,7 @@ use super::record::Comparison;
 use super::timing::{timed, timed_with_drop};
 use crate::bench::input::Input;
 
-/// A pair, as `rdst` sorts it.
+/// A pair, in the form that `rdst` sorts.
 #[derive(Clone, Copy)]
 struct Pair(u32, #[expect(dead_code, reason = "it is moved with the key")] u32);
 
@@ -21,7 +21,7 @@ impl rdst::RadixKey for Pair {
     }
 }
 
-/// Compares `sort_pairs` with the sorts of `std`, `rayon` and `rdst`, of pairs in one vector.
+/// Compares `sort_pairs` with the sorts of `std`, `rayon` and `rdst`, which sort a vector of pairs.
 pub fn sorts(lab: &Lab<'_>) -> Result<Vec<Comparison>> {
     let input = Input::<u32, u32>::new(lab.n);
     let stream = lab.device.default_stream();

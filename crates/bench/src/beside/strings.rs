@@ -1,4 +1,4 @@
-//! Strings: counts, ids and maps of the words of a text.
+//! The comparisons of strings: counts, ids and maps of a text's words.
 
 use std::path::Path;
 
@@ -11,8 +11,8 @@ use super::record::Comparison;
 use super::timing::{timed, timed_with_drop};
 use crate::bench::input::{Repeats, repeated};
 
-/// Returns the text of a file. If there are to be several copies, each word of a copy gets the
-/// copy's number, so that there are as many times as many different words.
+/// Returns the text of a file. For several copies, the copy's index is appended to each word. So
+/// the number of distinct words is multiplied by the number of copies.
 pub fn text(path: &Path, copies: usize) -> Result<String> {
     let text = std::fs::read_to_string(path).with_context(|| format!("{}: cannot read it as UTF-8", path.display()))?;
     if copies == 1 {
@@ -22,13 +22,13 @@ pub fn text(path: &Path, copies: usize) -> Result<String> {
     Ok((0..copies).flat_map(copy).collect())
 }
 
-/// Compares the words of a made-up text: of which few fill most of it.
+/// Compares the words of a made-up text, in which few words are most of the text.
 pub fn made_up<S: Hasher>(lab: &Lab<'_>) -> Result<Vec<Comparison>> {
     let words: Vec<String> = repeated::<u32>(lab.n, Repeats::Zipf).0.iter().map(|key| format!("{key:x}")).collect();
     of_words::<S>(lab, &words.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// Compares words.
+/// Compares counts, ids and maps of words.
 pub fn of_words<S: Hasher>(lab: &Lab<'_>, words: &[&str]) -> Result<Vec<Comparison>> {
     let count = || {
         let mut counts = HashMap::<&str, u32, S>::default();
@@ -57,7 +57,7 @@ pub fn of_words<S: Hasher>(lab: &Lab<'_>, words: &[&str]) -> Result<Vec<Comparis
     Ok(rows)
 }
 
-/// Compares a map from words to numbers, which keeps its words.
+/// Compares maps from words to numbers, which own their words.
 fn of_map<S: Hasher>(lab: &Lab<'_>, words: &[&str]) -> Result<Vec<Comparison>> {
     let numbers: Vec<u32> = (0..words.len() as u32).collect();
     let build = || {

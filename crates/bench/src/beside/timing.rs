@@ -1,24 +1,24 @@
-//! Medians of interleaved runs, with one thread and with all.
+//! Medians of interleaved runs, with one thread and with all threads.
 
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// The fewest timed runs.
+/// The minimum number of timed runs.
 const MIN_RUNS: u32 = 5;
-/// The most timed runs.
+/// The maximum number of timed runs.
 const MAX_RUNS: u32 = 301;
 
-/// The pools of threads, and how long a comparison takes.
+/// The pools of threads, and the time for a comparison.
 pub struct Clock {
     one: ThreadPool,
     all: ThreadPool,
     time: Duration,
 }
 
-/// Median times, in nanoseconds: of the other side with one thread and with all, if it can use
-/// them, and of ours with one and with all.
+/// Median times in nanoseconds. The other side has one thread, and also all threads if it can use
+/// them. Ours has one thread, then all threads.
 #[derive(Clone, Copy, Debug)]
 pub struct Times {
     pub theirs: f64,
@@ -26,7 +26,7 @@ pub struct Times {
     pub ours: [f64; 2],
 }
 
-/// One run of a side, which returns the time of the part that counts.
+/// A run of a side, which returns the time of the part that is compared.
 pub type Side<'a> = dyn FnMut() -> Result<Duration> + Send + 'a;
 
 impl Clock {
@@ -41,7 +41,7 @@ impl Clock {
         self.all.current_num_threads()
     }
 
-    /// Runs both sides in turn until the time is over.
+    /// Runs the sides in turn until the time is over.
     pub fn compare(
         &self,
         ours: &mut Side<'_>,
@@ -77,14 +77,14 @@ fn median(mut times: Vec<f64>) -> f64 {
     times[times.len() / 2]
 }
 
-/// Returns the time of `work` and its result, which the compiler must not leave out.
+/// Returns the time of `work` and its result, which the compiler must not optimise away.
 pub fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {
     let clock = Instant::now();
     let made = std::hint::black_box(work());
     (clock.elapsed(), made)
 }
 
-/// Returns the time of `work`, and of dropping what it made.
+/// Returns the time of `work` and of dropping its result.
 pub fn timed_with_drop<T>(work: impl FnOnce() -> T) -> Duration {
     let clock = Instant::now();
     drop(std::hint::black_box(work()));

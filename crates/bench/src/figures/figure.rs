@@ -1,14 +1,14 @@
-//! The content of a figure, apart from how it is drawn; and its numbers as JSON lines.
+//! The content of a figure, independent of how it is drawn, and its numbers as JSON lines.
 
 use serde::{Deserialize, Serialize};
 
 use super::scale::Scale;
 use crate::bench::record::{Run, rounded};
 
-/// One figure: lines over one pair of axes.
+/// A figure: lines in one coordinate system.
 #[derive(Clone, Debug)]
 pub struct Figure {
-    /// The name of its file, without the extension.
+    /// The name of the figure's files, without the extension.
     pub name: &'static str,
     pub title: String,
     /// The facts needed to read the figure, in one line.
@@ -19,31 +19,31 @@ pub struct Figure {
     pub end: Option<End>,
 }
 
-/// An axis, its unit in the label.
+/// An axis, whose label contains the unit.
 #[derive(Clone, Copy, Debug)]
 pub struct Axis {
     pub label: &'static str,
     pub scale: Scale,
 }
 
-/// One line.
+/// A line of a figure.
 #[derive(Clone, Debug)]
 pub struct Series {
     pub name: &'static str,
     pub points: Vec<(f64, f64)>,
-    /// The run of numbers that were not measured in this one: when and where they were, with the
-    /// source as the commit.
+    /// The run of numbers that are cited and not measured: their date and device, and the source as
+    /// the commit.
     pub cited: Option<Run>,
 }
 
-/// The end of all lines where there is nothing to measure.
+/// The point at which all lines end, because nothing can be measured beyond it.
 #[derive(Clone, Debug)]
 pub struct End {
     pub x: f64,
     pub name: String,
 }
 
-/// A line of figures.jsonl: a number drawn. `y` is null where the lines end.
+/// A line of figures.jsonl: a number in a figure. `y` is null where the lines end.
 #[derive(Debug, Deserialize, PartialEq, Serialize)]
 pub struct Line {
     pub figure: String,
@@ -56,7 +56,7 @@ pub struct Line {
 }
 
 impl Figure {
-    /// Returns the numbers drawn, one line each.
+    /// Returns the numbers in the figure, one per line.
     pub fn json_lines(&self, run: &Run) -> serde_json::Result<String> {
         let points = self.series.iter().flat_map(|series| {
             let run = series.cited.as_ref().unwrap_or(run);

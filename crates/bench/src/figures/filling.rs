@@ -1,5 +1,5 @@
-//! The experiment of (Farrell 2020): batches of new keys into a table of fixed size, until it is
-//! almost full.
+//! The experiment of (Farrell 2020): batches of new keys are inserted into a table of fixed size
+//! until it is almost full.
 
 use anyhow::{Context as _, ensure};
 use comfy_table::Table;
@@ -15,13 +15,13 @@ use crate::tables::new_table;
 
 /// The number of batches that would fill all slots.
 const SHARES: u64 = 32;
-/// The number of batches; in the end there is capacity for one more.
+/// The number of batches, after which there is capacity for one more batch.
 const BATCHES: u64 = SHARES - 1;
-/// The slots of Farrell's table.
+/// The number of slots of Farrell's table.
 const MAX_SLOTS: u64 = 1 << 27;
 
-/// The loads before each batch, under "Linear Probing Problems" in (Farrell 2020); there a batch
-/// has [`FARRELL_BATCH`] keys.
+/// The loads before each batch, from "Linear Probing Problems" in (Farrell 2020), whose batches
+/// have [`FARRELL_BATCH`] keys.
 const FARRELL_LOADS: [f64; BATCHES as usize] = [
     0.00, 0.03, 0.06, 0.09, 0.12, 0.16, 0.19, 0.22, 0.25, 0.28, 0.31, 0.34, 0.37, 0.41, 0.44, 0.47, 0.50, 0.53, 0.56,
     0.59, 0.62, 0.66, 0.69, 0.72, 0.75, 0.78, 0.81, 0.84, 0.87, 0.90, 0.94,
@@ -34,29 +34,29 @@ const FARRELL_MS: [f64; BATCHES as usize] = [
     240.204636,
 ];
 const FARRELL_BATCH: u64 = 4_194_304;
-/// The probe lengths of (Farrell 2020), with the load.
+/// The probe lengths of (Farrell 2020), each with its load.
 const FARRELL_PASSED: [(f64, Passed); 2] =
     [(0.50, Passed { mean: 0.4774, longest: 60.0 }), (0.97, Passed { mean: 10.1757, longest: 6474.0 })];
 
-/// The slots that a search passes before it is at its key, Farrell's probe length: the mean of all
-/// keys, and the most.
+/// The slots that a search passes before it reaches its key (Farrell's probe length): the mean over
+/// all keys, and the maximum.
 #[derive(Clone, Copy)]
 struct Passed {
     mean: f64,
     longest: f64,
 }
 
-/// A function that gives one of the numbers.
+/// A function that returns one of the two numbers.
 type Of = fn(&Passed) -> f64;
 
 impl Passed {
-    /// Returns the kind of probing whose map counts the slots looked at, the key's own among them.
+    /// Returns the slots passed, from a report that counts the key's own slot, too.
     fn of(report: &ProbeLengths) -> Self {
         Self { mean: report.mean - 1.0, longest: report.longest.saturating_sub(1) as f64 }
     }
 }
 
-/// The results of one kind of probing.
+/// The results of filling a map by one kind of probing.
 struct Filling {
     batch: u64,
     slots: u64,
@@ -67,7 +67,7 @@ struct Filling {
 }
 
 impl Filling {
-    /// Returns the load after so many batches.
+    /// Returns the load after `batches` batches.
     fn load(&self, batches: usize) -> f64 {
         rounded(batches as f64 * self.batch as f64 / self.slots as f64)
     }
@@ -93,16 +93,16 @@ fn millions_a_second(keys: u64, ms: f64) -> f64 {
     keys as f64 / ms / 1e3
 }
 
-/// Fills a `LinearMap` with steps of the keys' own and one that goes to the next line; prints the
-/// times beside Farrell's.
+/// Fills a `LinearMap` whose probe steps depend on the key, and one that probes line by line.
+/// Prints the times beside Farrell's.
 ///
-/// The figures are of the rates, and of the slots passed.
+/// The two figures show the rates and the slots passed.
 pub fn farrell(lab: &Lab) -> anyhow::Result<[Figure; 2]> {
     let batch = lab.largest.min(MAX_SLOTS) / SHARES;
     let pairs = BATCHES * batch;
     let input = Input::<u32, u32>::new(pairs);
-    // With the next line these are exactly 32 batches of slots; else a few more, since the number
-    // of lines is a prime.
+    // With line-by-line probing, 32 batches fill the slots exactly. Otherwise there are a few more,
+    // because the number of lines is a prime.
     let config = LinearConfig::default().pairs(pairs as usize).load(BATCHES as f64 / SHARES as f64).fixed().seed(1);
     lab.begin("filling", 2 * (1 + lab.runs as usize));
     let own = fill(lab, &config, &input, batch).context("steps of the keys' own")?;
@@ -150,8 +150,8 @@ pub fn farrell(lab: &Lab) -> anyhow::Result<[Figure; 2]> {
     ])
 }
 
-/// Fills a map once to count the slots passed, and then `lab.runs` times by the clock; all keys
-/// must be in it afterwards.
+/// Fills a map once to count the slots passed, and then `lab.runs` times to measure. All keys must
+/// be in the map afterwards.
 fn fill(lab: &Lab, config: &LinearConfig, input: &Input<u32, u32>, batch: u64) -> anyhow::Result<Filling> {
     let (device, stream) = (&lab.device, lab.device.default_stream());
     let batches = || input.keys.chunks(batch as usize);
@@ -193,7 +193,7 @@ fn fill(lab: &Lab, config: &LinearConfig, input: &Input<u32, u32>, batch: u64) -
     Ok(Filling { batch, slots: map.table().slots(), ms: times.into_iter().map(median).collect(), passed })
 }
 
-/// Returns the table of (Farrell 2020), with columns for both kinds of probing.
+/// Returns the table of (Farrell 2020), with columns for the two kinds of probing.
 fn times_table(own: &Filling, next: &Filling) -> Table {
     let rate = "10⁶ keys/s";
     let mut table = new_table(
@@ -208,8 +208,8 @@ fn times_table(own: &Filling, next: &Filling) -> Table {
     table
 }
 
-/// Returns the slots passed at the loads of (Farrell 2020): with half of the slots taken, and with
-/// all batches in.
+/// Returns a table of the slots passed at the loads of (Farrell 2020): when half of the slots are
+/// full, and after all batches.
 fn passed_table(own: &Filling, next: &Filling) -> Table {
     let longest = "longest";
     let header = [
@@ -253,9 +253,9 @@ mod tests {
         }
         let (means, longest) = passed.series.split_at(3);
         assert!(means.iter().zip(longest).all(|(mean, longest)| mean.points[1].1 <= longest.points[1].1));
-        // Keys stay in their slots.
+        // Keys stay in their slots, so no search gets shorter.
         assert!(longest.iter().all(|series| series.points.is_sorted_by(|a, b| a.1 <= b.1)));
-        // Most keys of the first batch share their home with no other.
+        // Most keys of the first batch share their home slot with no other key.
         assert!(means[0].points[0].1 < 0.2, "{:?}", means[0].points[0]);
     }
 

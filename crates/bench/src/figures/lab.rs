@@ -1,12 +1,12 @@
-//! The device and the sizes to measure with.
+//! The device and the sizes for the measurements.
 
 use indicatif::ProgressBar;
 use warpnest::Device;
 
-/// The fewest pairs, with which the figures of (Sahu 2015) start.
+/// The minimum number of pairs, with which the figures of (Sahu 2015) start.
 pub const MIN_PAIRS: u64 = 512;
 
-/// The device and the sizes to measure with.
+/// The device and the sizes for the measurements.
 pub struct Lab {
     pub device: Device,
     pub runs: u32,
@@ -22,7 +22,7 @@ impl Lab {
         self.progress.set_length(steps as u64);
     }
 
-    /// Returns the numbers of pairs, from the fewest to the most and doubling.
+    /// Returns the numbers of pairs, which double from the minimum to the maximum.
     pub fn doubling_sizes(&self) -> Vec<u64> {
         std::iter::successors(Some(MIN_PAIRS), |n| Some(2 * n)).take_while(|&n| n <= self.largest).collect()
     }

@@ -1,9 +1,9 @@
-//! `cargo xtask figures`: the figures of five papers, measured anew.
+//! `cargo xtask figures`: the figures of five papers, from new measurements.
 //!
 //! They are (Alcantara 2009), (Alcantara 2011), (Sahu 2015), (Hu 2015) on gEHT, and (Farrell 2020).
 
-// `alcantara`, `extendible`, `filling`, `stages` and `voxels` are experiments, on a `lab`'s device.
-// Each gives a `figure`, which `plot` draws on axes of `scale`.
+// `alcantara`, `extendible`, `filling`, `stages` and `voxels` are experiments on a `lab`'s device.
+// Each returns a `figure`, which `plot` draws on axes of `scale`.
 mod alcantara;
 mod extendible;
 pub mod figure;
@@ -33,28 +33,28 @@ use crate::bench::{device_name, is_cpu, parse_size};
 /// Measure and draw the figures of Alcantara 2009, Alcantara 2011, Sahu 2015, Hu 2015 (gEHT) and
 /// Farrell 2020.
 ///
-/// Writes each figure to OUTPUT, over what is there, as .svg and as .png. The numbers drawn go to
-/// figures.jsonl; numbers of figures that are not drawn stay there. Keys and values have 32 bits,
-/// the keys of the extendible maps that grow 64. Times are medians by the device's clock; a wrong
-/// answer is an error.
+/// Writes each figure to OUTPUT as .svg and as .png, and overwrites old files. The numbers drawn go
+/// to figures.jsonl, which keeps the numbers of figures that are not drawn. Keys and values have 32
+/// bits, except the keys of extendible maps that grow, which have 64. Times are medians by the
+/// device's clock; a wrong answer is an error.
 ///
-/// The figures of Sahu 2015 are sahu_kernels and default_kernels: the time of each kernel over the
-/// number of pairs. The first is with Sahu's configuration as far as it works, the second with the
-/// default one. The figures of Alcantara 2009 are alcantara_2009_stages (time of each stage) and
-/// alcantara_2009_voxels (hash table and sorted array, for finer and finer voxels of a mesh). The
-/// figures of Farrell 2020 are farrell_insertions and farrell_probes (rate and probe lengths of a
-/// table that fills up).
+/// The figures of Sahu 2015 are sahu_kernels and default_kernels, with the time of each kernel over
+/// the number of pairs. The first has Sahu's configuration as far as it works, and the second the
+/// default configuration. The figures of Alcantara 2009 are alcantara_2009_stages (time of each
+/// stage) and alcantara_2009_voxels (hash table and sorted array, for finer and finer voxels of a
+/// mesh). The figures of Farrell 2020 are farrell_insertions and farrell_probes (rate and probe
+/// lengths of a table that is filled).
 ///
 /// Of Alcantara 2011, alcantara_2011_builds and alcantara_2011_lookups have rates over the number
 /// of pairs, and alcantara_2011_misses has lookups of absent keys. Keys are repeated in
 /// alcantara_2011_compacting_builds, alcantara_2011_compacting_lookups, alcantara_2011_multi_builds
-/// and alcantara_2011_multi_lookups. alcantara_2011_strides has updates a stride apart.
-/// alcantara_2011_construction and alcantara_2011_exchanges have cuckoo tables of more and more
-/// slots, beside the theory.
+/// and alcantara_2011_multi_lookups. alcantara_2011_strides has updates of words that are a stride
+/// apart. alcantara_2011_construction and alcantara_2011_exchanges have cuckoo tables with more and
+/// more slots, beside the theory.
 ///
-/// Of Hu 2015, geht_mixed has rates of batches that look up, insert and remove, beside hash maps of
-/// the CPU. geht_directory_uniform, geht_directory_skewed and geht_buckets have sizes of extendible
-/// maps that grow: counts, the same on every device.
+/// Of Hu 2015, geht_mixed has rates of batches that look up, insert and remove, beside concurrent
+/// hash maps on the CPU. geht_directory_uniform, geht_directory_skewed and geht_buckets have sizes
+/// of extendible maps that grow, which are equal on every device.
 #[derive(clap::Args)]
 pub struct Args {
     /// Where to run: best, cpu, cuda or cuda:N.
@@ -67,16 +67,17 @@ pub struct Args {
     /// voxels.
     #[arg(long, value_name = "FILE")]
     mesh: Option<PathBuf>,
-    /// The most pairs, or slots of the table that fills up, or words a stride apart, 512 or more,
-    /// as 1000000 or 2^20. The table that fills up has no more than the 2^27 of Farrell 2020. The
-    /// tables of ten million pairs of Alcantara 2009 and 2011 have no more than these, nor the
-    /// extendible maps, which have 2^24 keys at most. Default: 2^27 on a GPU, 2^20 on the CPU.
+    /// The maximum number of pairs, of slots in the table that is filled, or of words a stride
+    /// apart: 512 or more, as 1000000 or 2^20. The table that is filled has at most the 2^27 slots
+    /// of Farrell 2020. The tables of ten million pairs of Alcantara 2009 and 2011 do not exceed
+    /// that number, and extendible maps have at most 2^24 keys. Default: 2^27 on a GPU, 2^20 on the
+    /// CPU.
     #[arg(long, value_name = "N", value_parser = parse_largest)]
     largest: Option<u64>,
-    /// What to draw: all of it by default.
+    /// The figures to draw. Default: all.
     #[arg(long, value_delimiter = ',', value_enum)]
     only: Vec<Part>,
-    /// Timed runs of each measurement, after a warm-up.
+    /// The number of timed runs of each measurement, after a warm-up.
     #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
 }
@@ -90,7 +91,7 @@ enum Part {
     Stages,
     /// The voxels of Alcantara 2009.
     Voxels,
-    /// The table of Farrell 2020 that fills up.
+    /// The table of Farrell 2020 that is filled.
     Filling,
     /// The rates of Alcantara 2011 over the number of pairs (figure 4.4).
     Rates,
@@ -98,7 +99,8 @@ enum Part {
     Misses,
     /// The repeated keys of Alcantara 2011 (figures 4.5 and 4.6).
     Multiplicity,
-    /// The strided updates of Alcantara 2011, and what follows for construction (figure 4.7).
+    /// The strided updates of Alcantara 2011, and the construction rates predicted from them
+    /// (figure 4.7).
     Strides,
     /// The batches of Hu 2015 that look up, insert and remove (gEHT, figure 4).
     Mixed,
@@ -117,12 +119,12 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
     if let Some(reason) = device.fallback_reason() {
         eprintln!("on the CPU engine: {reason}");
     }
-    // Errors in the files should not cost the measurements.
+    // An error in the mesh's file should not waste measurements.
     let model = Model::load(args.mesh.as_deref())?;
     let run = Run::new(&device_name(&device));
     let default_largest = if is_cpu(&device) { 1 << 20 } else { 1 << 27 };
     let progress = ProgressBar::new(0);
-    // The template is a constant; were it wrong, the plain bar would do.
+    // A wrong template, which is a constant, would leave the plain bar.
     if let Ok(style) = ProgressStyle::with_template("{prefix} {wide_bar} {pos}/{len} {msg}") {
         progress.set_style(style);
     }
@@ -172,7 +174,7 @@ fn measure(lab: &Lab, model: &Model, only: &[Part]) -> anyhow::Result<Vec<Figure
     Ok(figures)
 }
 
-/// Writes the figures and their numbers; returns the files.
+/// Writes the figures and their numbers, and returns the paths of the files.
 pub fn save(folder: &Path, figures: &[Figure], run: &Run) -> anyhow::Result<Vec<PathBuf>> {
     fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
     let numbers = folder.join("figures.jsonl");
@@ -198,7 +200,7 @@ pub fn save(folder: &Path, figures: &[Figure], run: &Run) -> anyhow::Result<Vec<
     Ok(files.into_iter().map(|(path, _)| path).collect())
 }
 
-/// Returns the lines of figures.jsonl that are not of `figures`.
+/// Returns the lines of figures.jsonl that do not belong to `figures`.
 fn of_others(lines: &str, figures: &[Figure]) -> String {
     let drawn = |line: &Line| figures.iter().any(|figure| figure.name == line.figure);
     let kept = lines.lines().filter(|line| !serde_json::from_str(line).is_ok_and(|line| drawn(&line)));

@@ -1,7 +1,7 @@
-//! Drawing a figure as SVG or PNG.
+//! The drawing of a figure as SVG or PNG.
 //!
-//! The texts of an SVG stay texts in whatever sans-serif font the reader has. A PNG is drawn with a
-//! font that is part of the program, so that a machine needs none.
+//! The labels of an SVG stay text, which is shown in the reader's own sans-serif font. A PNG is
+//! drawn with a font that is part of the program, so the machine needs no fonts.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -25,8 +25,8 @@ const INK: RGBColor = RGBColor(34, 34, 34);
 const GREY: RGBColor = RGBColor(110, 110, 110);
 const GRID: RGBColor = RGBColor(225, 225, 225);
 
-/// Okabe and Ito's colours, which the colour-blind can tell apart, too. The lightest, which thin
-/// lines show badly, come last.
+/// Okabe and Ito's colours, which the colour-blind can distinguish. The lightest, hard to see in
+/// thin lines, come last.
 const COLOURS: [RGBColor; 8] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -38,8 +38,7 @@ const COLOURS: [RGBColor; 8] = [
     RGBColor(86, 180, 233),
 ];
 
-/// The positions along an axis, for plotters: it knows linear axes only, and gets the names and
-/// positions of ticks from here.
+/// The positions along an axis. The crate plotters sees a linear axis with these ticks.
 struct Positions {
     scale: Scale,
     range: (f64, f64),
@@ -71,7 +70,7 @@ impl ValueFormatter<f64> for Positions {
 
 type Area<B> = DrawingArea<B, Shift>;
 
-/// A drawing backend with errors that `anyhow` takes.
+/// A drawing backend whose errors can be converted to `anyhow`'s.
 trait Canvas: DrawingBackend<ErrorType: 'static> {}
 impl<B: DrawingBackend<ErrorType: 'static>> Canvas for B {}
 
@@ -106,7 +105,7 @@ fn draw<B: Canvas>(canvas: B, figure: &Figure, run: &Run) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// Returns the font for pixels, under the name that SVG gives to whatever the reader has.
+/// Registers the fonts for PNG, under the name that SVG uses for the reader's own font.
 fn register_fonts() -> anyhow::Result<()> {
     static REGISTERED: OnceLock<bool> = OnceLock::new();
     let registered = REGISTERED.get_or_init(|| {
@@ -165,9 +164,9 @@ fn draw_plot<B: Canvas>(area: &Area<B>, figure: &Figure) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the marker of a series: shapes differ, too, for print without colour.
+/// Returns the marker of a series. Shapes differ, too, for print without colour.
 fn marker(index: usize, (x, y): (i32, i32)) -> Polygon<(i32, i32)> {
-    // Corners on a circle: a square, a triangle, a diamond, a triangle upside down, nearly a
+    // Corners are on a circle: a square, a triangle, a diamond, a triangle upside down, nearly a
     // circle, a pentagon, and triangles to both sides.
     const SHAPES: [(u32, f64, f64); COLOURS.len()] = [
         (4, 0.125, 5.0),

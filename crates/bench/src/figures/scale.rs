@@ -1,24 +1,24 @@
-//! Linear and logarithmic axes: the positions of values, and the values that are named.
+//! Linear and logarithmic axes: the positions of values, and the values of the ticks.
 
 /// The scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// Linear, beginning at 0.
+    /// Linear, starting at 0.
     Linear,
-    /// Logarithmic, named at powers of 2.
+    /// Logarithmic, with ticks at powers of 2.
     Log2,
-    /// Logarithmic, named at powers of 10.
+    /// Logarithmic, with ticks at powers of 10.
     Log10,
 }
 
-/// The most names along an axis; more would be too close together.
+/// The maximum number of ticks; more would be too close together.
 const MAX_TICKS: i32 = 11;
 
 impl Scale {
     /// Returns the position of `value`, in units of the axis.
     ///
-    /// The result is `None` for what a logarithmic axis cannot show: times of 0, that is, below the
-    /// clock's resolution.
+    /// The result is `None` for a value that a logarithmic axis cannot show: a time of 0, which is
+    /// below the clock's resolution.
     pub fn position(self, value: f64) -> Option<f64> {
         match self {
             Scale::Linear => Some(value),
@@ -27,7 +27,7 @@ impl Scale {
         }
     }
 
-    /// Returns the positions between which the axis runs to show all of `values`.
+    /// Returns the positions of the axis's ends, between which it shows all of `values`.
     pub fn range(self, values: impl Iterator<Item = f64>) -> (f64, f64) {
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         for position in values.filter_map(|value| self.position(value)) {
@@ -42,19 +42,19 @@ impl Scale {
                 (0.0, (high / step).ceil() * step)
             }
             Scale::Linear => (0.0, 1.0),
-            // A small margin, so that no marker lies on the frame.
+            // A small margin keeps markers off the frame.
             Scale::Log2 => (low - 0.3, high + 0.3),
             Scale::Log10 => (low.floor(), high.ceil().max(low.floor() + 1.0)),
         }
     }
 
-    /// Returns the positions to name between two positions.
+    /// Returns the positions of the ticks between two positions.
     pub fn ticks(self, (low, high): (f64, f64)) -> Vec<f64> {
         let step = match self {
             Scale::Linear => nice_step(high - low),
             Scale::Log2 | Scale::Log10 => ((high - low) / MAX_TICKS as f64).ceil().max(1.0),
         };
-        // Counted in steps: sums of steps would drift away from the round values.
+        // Ticks are multiples of the step, because sums would drift away from round values.
         let (first, last) = ((low / step - 1e-9).ceil() as i64, (high / step + 1e-9).floor() as i64);
         (first..=last).map(|i| i as f64 * step).collect()
     }
@@ -62,7 +62,7 @@ impl Scale {
     /// Returns the name of a tick.
     pub fn name(self, position: f64) -> String {
         match self {
-            // Steps are round numbers: digits that rounding leaves behind them are cut off.
+            // Steps are round numbers, so digits that come from rounding errors are cut off.
             Scale::Linear => format!("{}", (position * 1e9).round() / 1e9),
             Scale::Log2 => power_of_two(position.round() as u32),
             Scale::Log10 => {
@@ -74,7 +74,7 @@ impl Scale {
     }
 }
 
-/// Returns the least of 1, 2 and 5 times a power of 10 with which no more than ten steps make
+/// Returns the smallest of 1, 2 and 5 times a power of 10 of which at most ten steps cover
 /// `length`.
 fn nice_step(length: f64) -> f64 {
     let power = 10f64.powf((length / 10.0).log10().floor());
@@ -82,7 +82,7 @@ fn nice_step(length: f64) -> f64 {
     factor.unwrap_or(10.0) * power
 }
 
-/// Returns the power as it is written: 2¹².
+/// Returns a power of two as text: 2¹².
 pub fn power_of_two(exponent: u32) -> String {
     const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
     let raised = exponent.to_string().bytes().map(|digit| DIGITS[(digit - b'0') as usize]).collect::<String>();

@@ -11,10 +11,11 @@ use super::scale::{Scale, power_of_two};
 use crate::bench::input::wrong_hits;
 use crate::bench::maps::Subjects;
 
-/// A line of a figure: its name there, and the stage that it shows.
+/// A line of a figure: its name, and a function that returns the stage's time.
 type Line = (&'static str, fn(&TwoLevelStages) -> f64);
 
-/// The kernels of (Sahu 2015), in the order of their work. He does not count the initialization.
+/// The kernels of (Sahu 2015), in the order in which they run. Sahu does not count the
+/// initialization.
 const KERNELS: [Line; 4] = [
     ("phase 1: assigning, counting", |stages| stages.count),
     ("prefix sum: scan", |stages| stages.scan),
@@ -35,7 +36,7 @@ const MILLISECONDS: &str = "time (ms)";
 
 /// Returns the time of each kernel of (Sahu 2015), for 512, 1024, 2048, … pairs.
 ///
-/// It is measured with the configuration `sahu` for as long as it works, and with the default one.
+/// They are measured with the configuration `sahu` as long as it works, and with the default.
 pub fn kernels(lab: &Lab, sahu: &TwoLevelConfig) -> anyhow::Result<[Figure; 2]> {
     let sizes = lab.doubling_sizes();
     lab.begin("Sahu's kernels", sizes.len());
@@ -79,8 +80,8 @@ pub fn kernels(lab: &Lab, sahu: &TwoLevelConfig) -> anyhow::Result<[Figure; 2]> 
     Ok([his, figure("default_kernels", "Default configuration: time of each kernel", note, &default)])
 }
 
-/// Returns the stages of (Alcantara 2009) over half a million to ten million pairs, or to fewer
-/// where that is the limit.
+/// Returns the stages of (Alcantara 2009) over half a million to ten million pairs, or over fewer
+/// pairs if the limit is lower.
 pub fn alcantara_2009(lab: &Lab) -> anyhow::Result<Figure> {
     const POINTS: u64 = 20;
     let most = lab.largest.min(10_000_000);
@@ -109,12 +110,12 @@ fn series(lines: &[Line], measured: &[(u64, TwoLevelStages)], x_unit: f64) -> Ve
     lines.iter().map(|&(name, of)| Series { name, points: points(of), cited: None }).collect()
 }
 
-/// Returns the stages of the median build of a map like `config`, whose answers are all right.
+/// Returns the stages of the median build of a map with `config`, after a check of all answers.
 ///
-/// Attempts that did not succeed are not in it.
+/// Failed attempts of a build are not included.
 fn stages_of(pairs: &Subjects<'_, u32, u32>, config: &TwoLevelConfig) -> anyhow::Result<TwoLevelStages> {
     let mut map = pairs.build(&config.clone().assume_unique().timings().seed(1))?;
-    // A build keeps no scratch, a rebuild does: the first one has to allocate it.
+    // A build keeps no scratch memory, but a rebuild does, so the first rebuild has to allocate it.
     map.rebuild(&pairs.keys, &pairs.values)?;
     let stages = pairs.stages(&mut map, TwoLevelStages::total, |report| report.stages)?;
     let wrong = wrong_hits(&pairs.input.present, &map.get_many(&pairs.input.present)?);

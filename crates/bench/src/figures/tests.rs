@@ -1,4 +1,4 @@
-//! All figures on the CPU engine, tiny.
+//! Tests of all figures on the CPU engine, with tiny sizes.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -96,7 +96,7 @@ fn the_figures_of_alcantara_have_a_point_of_each_line_for_everything_that_is_var
     let points =
         figures.iter().map(|figure| (figure.name, figure.series.iter().map(|series| series.points.len()).collect()));
     let expected: [(&str, Vec<usize>); 10] = [
-        // 512, 1024 and 2048 pairs.
+        // The sizes are 512, 1024 and 2048 pairs.
         ("alcantara_2011_builds", vec![3; 5]),
         ("alcantara_2011_lookups", vec![3; 5]),
         ("alcantara_2011_misses", vec![11; 5]),
@@ -104,7 +104,7 @@ fn the_figures_of_alcantara_have_a_point_of_each_line_for_everything_that_is_var
         ("alcantara_2011_compacting_lookups", vec![11; 3]),
         ("alcantara_2011_multi_builds", vec![11; 4]),
         ("alcantara_2011_multi_lookups", vec![11; 4]),
-        // Strides up to 2^11 words of 32 bits and up to 2^10 of 64.
+        // The strides go up to 2^11 words of 32 bits, and up to 2^10 words of 64 bits.
         ("alcantara_2011_strides", vec![12, 11, 12, 11]),
         ("alcantara_2011_construction", vec![18, 17, 18, 15, 7]),
         ("alcantara_2011_exchanges", vec![18, 17, 18, 15, 7]),
@@ -116,8 +116,8 @@ fn the_figures_of_alcantara_have_a_point_of_each_line_for_everything_that_is_var
             assert!(series.points.iter().all(|point| point.1 > 0.0), "{}: {}", figure.name, series.name);
         }
     }
-    // Few pairs leave much to chance; but more slots still take fewer exchanges, down to one a
-    // pair.
+    // With few pairs the results vary by chance, but more slots still take fewer exchanges, down to
+    // one per pair.
     for series in &figures[9].series {
         let (few_slots, many_slots) = (series.points[0].1, series.points.last().unwrap().1);
         assert!((1.0..1.25).contains(&many_slots) && few_slots > many_slots, "{}: {:?}", series.name, series.points);
@@ -140,7 +140,7 @@ fn figures_that_are_not_drawn_keep_their_numbers() {
 
 #[test]
 fn where_a_configuration_builds_no_table_its_lines_end_and_the_point_is_marked() {
-    // 512 pairs fit into two buckets; 1024 would have to fall into three almost evenly.
+    // 512 pairs fit into two buckets, but 1024 would have to fill three almost evenly.
     let config = TwoLevelConfig::sahu().bucket_capacity(342).items_per_bucket(342.0).restarts(0);
     let [his, default] = stages::kernels(&lab(), &config).unwrap();
     assert!(his.series.iter().all(|series| series.points.len() == 1 && series.points[0].0 == 512.0));

@@ -1,14 +1,14 @@
-//! Voxels of a mesh, by the code that the examples share.
+//! Voxels of a mesh, by the code that the examples use.
 
 use std::path::Path;
 
 use warpnest_voxels::mesh::{self, Mesh};
 use warpnest_voxels::{models, placement, voxelize};
 
-/// The finest grid whose voxels have keys of 32 bits: ten for each coordinate, as in (Alcantara
-/// 2009).
+/// The finest grid whose voxels have keys of 32 bits, with ten bits per coordinate, as in
+/// (Alcantara 2009).
 pub const FINEST: u32 = voxelize::FINEST_NARROW;
-/// The coarsest grid that the voxelizer takes.
+/// The coarsest grid that the voxelizer accepts.
 pub const COARSEST: u32 = *placement::GRIDS.start();
 
 /// A mesh and its name.
@@ -25,14 +25,14 @@ impl Model {
         Ok(Self { name, mesh: mesh::load(path)? })
     }
 
-    /// Returns the knot with as many corners around it, and around its tube.
+    /// Returns the knot with these numbers of corners around the knot and around its tube.
     pub fn torus_knot(around_knot: u32, around_tube: u32) -> Self {
         Self { name: "a torus knot".to_owned(), mesh: models::torus_knot(around_knot, around_tube) }
     }
 
-    /// Returns the voxels that the surface touches on a grid of at most [`FINEST`] voxels a side.
+    /// Returns the voxels that the surface touches in a grid of at most [`FINEST`] voxels per side.
     ///
-    /// Each comes once, with one of its triangles, in ascending order.
+    /// Each voxel is there once, with one of its triangles, in ascending order of the keys.
     pub fn voxels(&self, grid: u32) -> anyhow::Result<Vec<(u32, u32)>> {
         let (mesh, _) = placement::fit_to_grid(self.mesh.clone(), Mesh::default(), grid)?;
         let surface = voxelize::voxelize(&mesh, grid, |_| ());

@@ -12,13 +12,13 @@ use super::voxelization::{COARSEST, FINEST, Model};
 use crate::bench::input;
 use crate::bench::roofline::median_ms;
 
-/// The names of the measurements of each voxelization, as in (Alcantara 2009).
+/// The names of the measurements for each voxelization, as in (Alcantara 2009).
 const NAMES: [&str; 4] =
     ["hash: construction", "hash: retrieval", "sorted array: radix sort", "sorted array: binary search"];
 
-/// Measures a map and a sorted array of each voxelization.
+/// Measures a map and a sorted array for each voxelization.
 ///
-/// The map is built, and all voxels are looked up in random order; the same pairs are sorted, and
+/// The map is built, and all voxels are looked up in random order. The same pairs are sorted, and
 /// looked up by binary search.
 pub fn alcantara_2009(lab: &Lab, model: &Model) -> anyhow::Result<Figure> {
     let grids = grids(lab.largest);
@@ -46,11 +46,11 @@ pub fn alcantara_2009(lab: &Lab, model: &Model) -> anyhow::Result<Figure> {
     })
 }
 
-/// Returns the grids on which the number of a surface's voxels grows evenly: ten of them, or fewer
-/// where they are coarse.
+/// Returns grids for which the number of a surface's voxels grows evenly: ten grids, or fewer if
+/// they are coarse.
 ///
-/// That number grows with the square of the side. A surface touches about five voxels for each
-/// voxel of the grid's face.
+/// The number of voxels grows with the square of the side. A surface touches about five times as
+/// many voxels as the grid's face has.
 fn grids(largest: u64) -> Vec<u32> {
     let finest = (largest as f64 / 5.0).sqrt().min(FINEST as f64);
     let mut grids: Vec<u32> = (1..=10).map(|i| (finest * (i as f64 / 10.0).sqrt()) as u32).collect();
@@ -59,11 +59,11 @@ fn grids(largest: u64) -> Vec<u32> {
     grids
 }
 
-/// Measures the milliseconds of what [`NAMES`] names. `voxels` are in ascending order of the keys.
+/// Measures the times that [`NAMES`] lists, in milliseconds. `voxels` are in ascending order of
+/// keys.
 fn measure(lab: &Lab, voxels: &[(u32, u32)]) -> anyhow::Result<[f64; NAMES.len()]> {
     let (device, stream) = (&lab.device, lab.device.default_stream());
-    // A voxelizer on a GPU leaves its voxels in no order, and its users query them in another
-    // order.
+    // A voxelizer on a GPU writes voxels in random order, and queries come in another order.
     let (keys, values) = in_random_order(voxels, |key| key);
     let (queries, expected) = in_random_order(voxels, |key| !key);
     let (keys, values) = (Buffer::from_slice(device, &keys)?, Buffer::from_slice(device, &values)?);
@@ -79,7 +79,7 @@ fn measure(lab: &Lab, voxels: &[(u32, u32)]) -> anyhow::Result<[f64; NAMES.len()
     let (sort, sorted_keys, sorted_values) = sorted(lab, &keys, &values)?;
     let sorted = sorted_keys.download(stream)?.into_iter().zip(sorted_values.download(stream)?);
     ensure!(sorted.eq(voxels.iter().copied()), "the sorted array is wrong");
-    // New answers: the map's answers must not be taken for these.
+    // A new buffer has none of the map's answers.
     let mut answers = Answers::new(device, queries.len())?;
     let search = median_ms(stream, 1, lab.runs, || {
         binary_search(stream, (&sorted_keys, &sorted_values), &queries, &mut answers)
@@ -88,7 +88,7 @@ fn measure(lab: &Lab, voxels: &[(u32, u32)]) -> anyhow::Result<[f64; NAMES.len()
     Ok([construction, retrieval, sort, search])
 }
 
-/// Returns the pairs in the order of their keys, and the milliseconds of a sort.
+/// Returns the milliseconds of a sort, and the sorted keys and values.
 pub fn sorted(
     lab: &Lab,
     keys: &Buffer<u32>,
@@ -99,8 +99,8 @@ pub fn sorted(
     let (mut sorted_keys, mut sorted_values) =
         (Buffer::zeroed(device, keys.len())?, Buffer::zeroed(device, values.len())?);
     let mut times = Vec::new();
-    // The sort works in place, so that each run needs its input anew; the first one, which
-    // allocates the scratch, warms up.
+    // The sort works in place, so each run needs its input again. The first run, which allocates
+    // scratch memory, is a warm-up.
     for _ in 0..=lab.runs {
         sorted_keys.copy_from(stream, keys)?;
         sorted_values.copy_from(stream, values)?;
@@ -118,8 +118,8 @@ fn check(answers: &[Option<u32>], expected: &[u32]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns keys and values in an order that has nothing to do with the keys' order; each `salt`
-/// makes another one.
+/// Returns keys and values in an order that is unrelated to the keys' order. Another `salt` gives
+/// another order.
 fn in_random_order(voxels: &[(u32, u32)], salt: impl Fn(u32) -> u32) -> (Vec<u32>, Vec<u32>) {
     let mut voxels = voxels.to_vec();
     voxels.sort_unstable_by_key(|&(key, _)| input::key::<u32>(salt(key) as u64));

@@ -1,4 +1,4 @@
-//! How often the right reference is found in the right place, over what happens to it in scenes.
+//! The share of scenes in which the right reference is found in the right place, by distortion.
 
 use std::{
     f64::consts::LN_2,
@@ -16,19 +16,19 @@ use warpnest_find_image::points::{Points, Similarity};
 use warpnest_find_image::scenes::{self, Distortion, Occlusion, unit};
 use warpnest_find_image::sets::FindError;
 
-/// The number of references among which the right one is to be found.
+/// The number of references, one of which a scene shows.
 pub const REFERENCES: usize = 100;
 
 /// The number of scenes searched at once.
 const BATCH: usize = 50;
 
-/// The most that a corner may be off, as a share of the diagonal of the reference in the scene.
+/// The greatest error of a corner's position, as a share of the reference's diagonal in the scene.
 const MOST_OFF: f64 = 0.02;
 
-/// Both ways to lose points.
+/// The two ways to lose points of a reference.
 pub const OCCLUSIONS: [Occlusion; 2] = [Occlusion::Side, Occlusion::Scattered];
 
-/// What changes from setting to setting.
+/// The parameter that a series of measurements varies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Axis {
     Rotation,
@@ -42,7 +42,7 @@ pub enum Axis {
 impl Axis {
     pub const ALL: [Axis; 6] = [Axis::Rotation, Axis::Scale, Axis::Clutter, Axis::Occlusion, Axis::Noise, Axis::Points];
 
-    /// Returns what the numbers of the axis are.
+    /// Returns a label: the parameter and its unit.
     pub fn label(self) -> &'static str {
         match self {
             Axis::Rotation => "rotation, degrees",
@@ -54,7 +54,7 @@ impl Axis {
         }
     }
 
-    /// Returns the settings.
+    /// Returns the parameter's measured values.
     pub fn values(self) -> &'static [f64] {
         match self {
             Axis::Rotation => &[0.0, 15.0, 30.0, 45.0, 90.0, 135.0, 180.0],
@@ -66,8 +66,8 @@ impl Axis {
         }
     }
 
-    /// Returns a scene's distortion: half of the points lost, a fifth clutter, 2 % noise, and any
-    /// rotation and scale, except what the axis sets.
+    /// Returns a scene's distortion, in which the axis's parameter is `value`. By default, half of
+    /// the points are lost, a fifth is clutter, noise is 2 %, and rotation and scale are random.
     fn distortion(self, value: f64, occlusion: Occlusion, random: &mut Random) -> Distortion {
         let degrees = 360.0 * unit(random);
         let scale = (2.0 * LN_2 * (unit(random) - 0.5)).exp();
@@ -88,23 +88,25 @@ impl Axis {
 pub struct Rates {
     pub axis: Axis,
     pub value: f64,
-    /// One for each of [`OCCLUSIONS`].
+    /// The share for each of [`OCCLUSIONS`], in that order.
     pub found: [f64; 2],
 }
 
-/// What was measured.
+/// The results of a measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Accuracy {
     pub rates: Vec<Rates>,
-    /// The number of scenes without any reference, and of those in which one was claimed.
+    /// The number of scenes that show no reference.
     pub without: usize,
+    /// The number of `without` scenes in which one was claimed.
     pub claimed: usize,
-    /// The number of scenes with a reference, and of those in which something wrong was claimed.
+    /// The number of scenes that show a reference.
     pub with: usize,
+    /// The number of `with` scenes with a wrong claim.
     pub mistaken: usize,
 }
 
-/// Measures with `cases` scenes a setting, and ten times as many without any reference.
+/// Measures `cases` scenes for each setting, and `10 * cases` scenes without a reference.
 pub fn measure(device: &Device, points: usize, cases: usize, seed: u64) -> Result<Accuracy, FindError> {
     let random = &mut Random::seed_from_u64(seed);
     let settings: usize = Axis::ALL.iter().map(|axis| axis.values().len()).sum();
@@ -131,7 +133,7 @@ pub fn measure(device: &Device, points: usize, cases: usize, seed: u64) -> Resul
     Ok(accuracy)
 }
 
-/// References, and a finder of them.
+/// References, and the finder that searches scenes for them.
 struct Album {
     references: Vec<Points>,
     finder: Finder,
@@ -144,7 +146,7 @@ impl Album {
     }
 
     /// Returns the number of scenes in which the right reference is claimed in the right place, and
-    /// of those in which anything else is claimed.
+    /// the number of scenes in which anything else is claimed.
     fn search(
         &self,
         cases: usize,
@@ -177,8 +179,8 @@ impl Album {
         Ok([right, mistaken])
     }
 
-    /// Returns the number of scenes without a reference in which one is claimed. They have from an
-    /// eighth to all of the points of a reference.
+    /// Searches scenes without a reference, and returns how many have a claim. A scene has 1, 1/2,
+    /// 1/4 or 1/8 times the points of a reference.
     fn search_others(&self, cases: usize, random: &mut Random, done: impl Fn(u64)) -> Result<usize, FindError> {
         let points = self.references[0].points.len();
         let mut claimed = 0;
@@ -194,7 +196,7 @@ impl Album {
     }
 }
 
-/// Returns whether the corners are where they belong.
+/// Returns whether all corners are within [`MOST_OFF`] of their true positions.
 fn is_in_place(hypothesis: &Hypothesis, reference: &Points, pose: &Similarity) -> bool {
     let (expected, found) = (pose.corners(reference.frame), pose_of(hypothesis, reference).corners(reference.frame));
     let distance = |a: [f64; 2], b: [f64; 2]| (a[0] - b[0]).hypot(a[1] - b[1]);
@@ -202,7 +204,7 @@ fn is_in_place(hypothesis: &Hypothesis, reference: &Points, pose: &Similarity) -
     expected.iter().zip(&found).all(|(a, b)| distance(*a, *b) <= most)
 }
 
-/// Prints a table for each axis.
+/// Prints a table of the rates for each axis.
 pub fn print(accuracy: &Accuracy, cases: usize, out: &mut impl Write) -> io::Result<()> {
     let Accuracy { rates, without, claimed, with, mistaken } = accuracy;
     writeln!(out, "{cases} scenes a setting; found in the right place, % of scenes")?;
@@ -220,7 +222,7 @@ pub fn print(accuracy: &Accuracy, cases: usize, out: &mut impl Write) -> io::Res
 mod tests {
     use super::*;
 
-    /// The number of scenes for each promise.
+    /// The number of scenes for each assertion.
     const CASES: usize = 200;
 
     #[test]

@@ -1,4 +1,4 @@
-//! The number of scenes that are searched a second.
+//! A benchmark of scenes searched per second.
 
 use std::{io::Write, time::Instant};
 
@@ -16,19 +16,19 @@ use warpnest_find_image::sets::Sets;
 
 use super::{Arguments, accuracy::REFERENCES, plain::Plain};
 
-/// The number of scenes that the plain version searches, too.
+/// The number of scenes that [`plain`](super::plain) searches for comparison.
 const COMPARED: usize = 5;
 
-/// The most bytes that the points of all scenes may take on the host. It is well above what a
-/// measurement needs: 500,000 scenes of 1000 points.
+/// The limit of bytes for the points of all scenes on the host. It admits 500,000 scenes of 1000
+/// points, well above what a measurement needs.
 const MAX_HOST_BYTES: u64 = 4 << 30;
 
-/// The least bytes of a point on the device, without its votes: it has [`FEATURES`] keys, each with
-/// the start, the length and the offset of its run.
+/// The minimum bytes of a point on the device, without its votes. A point has [`FEATURES`] keys,
+/// and each key has the start, the length and the offset of its run.
 const DEVICE_BYTES: u64 = 20 * FEATURES as u64;
 
-/// Fails if the points of all scenes are too many for the host, or the points of a batch for so
-/// many bytes of the device.
+/// Fails if the points of all scenes exceed the host's limit, or if the points of a batch exceed
+/// `device_bytes`.
 fn check_sizes(arguments: &Arguments, device_bytes: u64) -> Result<()> {
     let (scenes, points) = (u64::from(arguments.scenes), u64::from(arguments.points));
     let gibibytes = |bytes: u64| bytes as f64 / (1u64 << 30) as f64;
@@ -52,13 +52,14 @@ fn check_sizes(arguments: &Arguments, device_bytes: u64) -> Result<()> {
     Ok(())
 }
 
-/// Measures, and prints what came out.
+/// Measures the rate of searches, and prints it.
 pub fn run(device: &Device, arguments: &Arguments, out: &mut impl Write) -> Result<()> {
     check_sizes(arguments, device.memory()?.free)?;
     let random = &mut Random::seed_from_u64(arguments.seed);
     let (points, number, batch) = (arguments.points as usize, arguments.scenes as usize, arguments.batch as usize);
     let references: Vec<Points> = (0..REFERENCES).map(|_| scenes::random_points(points, random)).collect();
-    // Half of a reference is behind something with as many points, so a scene has as many, too.
+    // Clutter replaces the lost half of a reference's points, so a scene has as many points as a
+    // reference.
     let scenes: Vec<Points> = (0..number)
         .map(|i| {
             let (degrees, scale) = (360.0 * unit(random), 0.5 + unit(random));
@@ -67,7 +68,7 @@ pub fn run(device: &Device, arguments: &Arguments, out: &mut impl Write) -> Resu
             scenes::scene(&references[i % REFERENCES], &distortion, random).0
         })
         .collect();
-    // The driver compiles a kernel at its first launch, which is no part of a search.
+    // The driver compiles kernels at their first launch, so they are loaded before the measurement.
     device.load_kernels()?;
     let start = Instant::now();
     let finder = Finder::new(device, &references)?;
@@ -77,7 +78,7 @@ pub fn run(device: &Device, arguments: &Arguments, out: &mut impl Write) -> Resu
     writeln!(out, "           built in {:.1} ms, from the host's points to the table", 1e3 * built.as_secs_f64())?;
 
     let (stream, mut work) = (device.default_stream(), Work::new(device)?);
-    // The first search allocates what the others use again.
+    // The first search, which allocates buffers for later searches, is not timed.
     let mut sets = Sets::new(device, &scenes[..batch.min(number)])?;
     finder.search(stream, &mut sets, &mut work)?;
     let bar = ProgressBar::new(number as u64);
@@ -141,12 +142,12 @@ mod tests {
         };
         let text = refusal("1000000", "20000", "250", 1 << 40).unwrap();
         assert!(text.contains("149.0 GiB on the host") && text.contains("--scenes"), "{text}");
-        // The limit is 2^29 points.
+        // The host's limit is 2^29 points.
         assert_eq!(refusal("524288", "1024", "1", 1 << 30), None);
         assert!(refusal("524289", "1024", "1", 1 << 30).is_some());
         let text = refusal("2000", "20000", "2000", 16 << 30).unwrap();
         assert!(text.contains("26.1 GiB on the device") && text.contains("--batch"), "{text}");
-        // A batch has no more scenes than there are.
+        // With one scene, a batch of 2000 needs memory for one scene.
         assert_eq!(refusal("1", "1000", "2000", 700_000), None);
         assert!(refusal("1", "1000", "2000", 699_999).is_some());
         assert_eq!(refusal("1000", "1000", "250", 1 << 30), None);

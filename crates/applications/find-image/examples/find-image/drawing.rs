@@ -1,5 +1,5 @@
-//! The picture: the references in a column, the scene beside them, what was found outlined, and
-//! matching points joined.
+//! The drawing of a search's result: references in a column, and the scene beside them with found
+//! references outlined. Lines join matching points.
 
 use image::imageops::{self, FilterType};
 use image::{Rgb, RgbImage};
@@ -9,25 +9,25 @@ use warpnest_find_image::gallery::Match;
 use warpnest_find_image::load::Picture;
 use warpnest_find_image::points::frame_of;
 
-/// The most references that are drawn.
+/// The maximum number of references drawn.
 const MOST_DRAWN: usize = 6;
-/// The most lines between points that are drawn for a reference.
+/// The maximum number of lines drawn for a reference.
 const MOST_LINES: usize = 120;
 /// The width of the column of references, in pixels.
 const COLUMN: u32 = 300;
-/// The pixels between pictures.
+/// The gap between pictures, in pixels.
 const GAP: u32 = 12;
-/// The height of the line of text under a reference.
+/// The height of the line of text under a reference, in pixels.
 const TEXT: u32 = 20;
-/// The least height of the drawing.
+/// The minimum height of the drawing, in pixels.
 const LEAST_HEIGHT: u32 = 480;
 
-/// Okabe and Ito's colours, of those that are bright.
+/// The bright ones among Okabe and Ito's colours.
 const COLOURS: [RGBColor; 4] =
     [RGBColor(240, 228, 66), RGBColor(86, 180, 233), RGBColor(230, 159, 0), RGBColor(204, 121, 167)];
 const PAPER: Rgb<u8> = Rgb([24, 26, 30]);
 
-/// A reference in the column: its number, its left and top, and its factor.
+/// A reference in the column: its index, its left and top edges in pixels, and its scaling factor.
 struct Placed {
     reference: usize,
     left: f64,
@@ -35,7 +35,7 @@ struct Placed {
     factor: f64,
 }
 
-/// Draws references, scene and what was found.
+/// Draws the references, the scene and the matches between them.
 pub fn draw(scene: &Picture, references: &[Picture], found: &[Match]) -> anyhow::Result<RgbImage> {
     register_fonts()?;
     let (width, height) = scene.colour.dimensions();
@@ -44,12 +44,12 @@ pub fn draw(scene: &Picture, references: &[Picture], found: &[Match]) -> anyhow:
     let scene_at = (COLUMN + 2 * GAP, GAP + (size.1 - 2 * GAP - height) / 2);
     imageops::replace(&mut canvas, &scene.colour, scene_at.0.into(), scene_at.1.into());
 
-    // What was found comes first, if not all can be drawn.
+    // If not all references can be drawn, found ones take precedence.
     let is_found = |reference: &usize| found.iter().any(|found| found.reference == *reference);
     let others = (0..references.len()).filter(|reference| !is_found(reference));
     let mut drawn: Vec<usize> = found.iter().map(|found| found.reference).chain(others).take(MOST_DRAWN).collect();
     drawn.sort_unstable();
-    // What was found gets the height of three others.
+    // A found reference is three times as high as others.
     let share = |reference: &usize| if is_found(reference) { 3 } else { 1 };
     let unit = (size.1 - GAP) / drawn.iter().map(share).sum::<u32>().max(1);
     let mut next_top = GAP;

@@ -1,4 +1,4 @@
-//! The figure of the accuracy: a panel for each axis.
+//! The chart of the accuracy, with a panel for each axis.
 
 use anyhow::Result;
 use image::RgbImage;
@@ -11,7 +11,7 @@ use super::accuracy::{Accuracy, Axis, REFERENCES, Rates};
 const SIZE: (u32, u32) = (1200, 760);
 const HEAD_HEIGHT: u32 = 70;
 const GRID: RGBColor = RGBColor(225, 225, 225);
-/// Okabe and Ito's colours for both ways to lose points.
+/// Okabe and Ito's colours for the two kinds of occlusion.
 const COLOURS: [RGBColor; 2] = [BLUE, VERMILION];
 const NAMES: [&str; 2] = ["points lost on one side", "points lost here and there"];
 
@@ -54,7 +54,7 @@ fn draw_head(area: &Area, accuracy: &Accuracy, cases: usize, points: usize) -> R
 }
 
 fn draw_panel(area: &Area, axis: Axis, rates: &[&Rates]) -> Result<()> {
-    // Settings stand at equal distances, whatever their values.
+    // Settings are drawn at equal distances, whatever their values are.
     let last = rates.len().saturating_sub(1) as f64;
     let mut chart = ChartBuilder::on(area)
         .margin(10)

@@ -1,9 +1,9 @@
-//! The example asks which of several pictures is in a scene, and where.
+//! An example that finds which of several pictures is in a scene, and where.
 //!
-//! Interest points of the pictures are found, what several neighbours look like from each other is
-//! hashed into a multimap, and a scene's points ask it: each answer is a vote for a picture and a
-//! pose. This is the other application that the first GPU hash tables were made for: geometric
-//! hashing (Alcantara 2009).
+//! The example finds interest points in the pictures, and hashes the relative positions of
+//! neighbouring points into a multimap. The keys of a scene's points are then looked up: each value
+//! found is a vote for a picture and a pose. The first GPU hash tables were made for geometric
+//! hashing, too (Alcantara 2009).
 
 mod accuracy;
 mod benchmark;
@@ -34,8 +34,8 @@ use warpnest_find_image::points::{Points, frame_of, middle};
 #[global_allocator]
 static ALLOCATOR: Ending = Ending;
 
-/// Find which of several pictures is in a scene, and where, with a hash table of what their
-/// interest points look like from each other.
+/// Find which of several pictures is in a scene, and where, with a hash table of the relative
+/// positions of their interest points.
 #[derive(Debug, Parser)]
 #[command(
     after_help = "Without a path six pictures are made up, and a scene with one of them: turned, scaled and partly\n\
@@ -50,20 +50,20 @@ struct Arguments {
     scene: Option<PathBuf>,
     /// The pictures to look for: PNG or JPEG
     references: Vec<PathBuf>,
-    /// Where the tables live: best, cpu, cuda or cuda:N
+    /// The device that holds the tables: best, cpu, cuda or cuda:N
     #[arg(short, long, default_value = "best")]
     device: String,
     /// Where to write the picture, as PNG: find-image.png, or find-image-accuracy.png
     #[arg(short, long)]
     output: Option<PathBuf>,
-    /// What made-up scenes are made from: another number gives another scene
+    /// The seed of made-up scenes: another seed gives another scene
     #[arg(short, long, default_value_t = 1)]
     seed: u64,
     /// Measure how often made-up point sets are found, over rotation, scale, clutter, occlusion,
-    /// noise and size, and draw that
+    /// noise and size, and draw a chart of it
     #[arg(long, conflicts_with_all = ["scene", "benchmark"])]
     accuracy: bool,
-    /// Measure how many made-up scenes are searched a second
+    /// Measure how many made-up scenes are searched per second
     #[arg(long, conflicts_with_all = ["scene", "output"])]
     benchmark: bool,
     /// Scenes for each setting of --accuracy
@@ -87,7 +87,7 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    // Not `println!`, which panics where the output is a pipe that nothing reads any more.
+    // `println!` would panic if the output is a pipe whose reader has gone.
     let out = &mut io::stdout();
     let device: Device = arguments.device.parse()?;
     arguments.memory.apply(&device).context(memory::CANNOT_LIMIT)?;
@@ -166,7 +166,7 @@ fn find(device: &Device, arguments: &Arguments, out: &mut impl Write) -> anyhow:
     write(path, &drawing::draw(&scene, &references, &found)?, out)
 }
 
-/// Describes what was found, in a line.
+/// Describes a match in one line.
 fn described(found: &Match, reference: &Picture) -> String {
     let size = reference.colour.dimensions();
     let [x, y] = found.pose.at(middle(frame_of(size.0 as f32, size.1 as f32)));
@@ -175,7 +175,7 @@ fn described(found: &Match, reference: &Picture) -> String {
         reference.name,
         turned(found.pose.degrees(), found.pose.scale())
     );
-    // A fifth of the points around are as near by chance.
+    // A fifth of the points in the rings around would match by chance.
     let (matches, chance) = (found.hypothesis.matches, found.hypothesis.around / 5);
     let _ = write!(text, "; {matches} points match, {chance} would by chance");
     text

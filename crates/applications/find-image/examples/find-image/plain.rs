@@ -1,5 +1,5 @@
-//! Geometric hashing in ordinary Rust, with `HashMap`: what the kernels must agree with to the last
-//! bit, and be faster than.
+//! Geometric hashing in ordinary Rust, with `HashMap`. The kernels must return the same results to
+//! the last bit, and be faster.
 
 use std::collections::HashMap;
 use warpnest_applications_kernels::images::{
@@ -7,17 +7,17 @@ use warpnest_applications_kernels::images::{
 };
 use warpnest_find_image::hypothesis::Hypothesis;
 
-/// A feature of a point: its key, and the number of the farthest of its neighbours.
+/// A feature of a point: its key, and the index of the farthest of its neighbours.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Feature {
     pub key: u32,
     pub far: usize,
 }
 
-/// A vote: the point and the end of the basis in the scene, and in the reference.
+/// A vote: the indices of a basis's point and end in the scene, then in the reference.
 pub type Vote = [usize; 4];
 
-/// Returns the numbers of the neighbours of each point with their squared distances, nearest first.
+/// Returns the squared distances and indices of a point's nearest neighbours, nearest first.
 pub fn neighbours(points: &[[f32; 2]], of: usize) -> Vec<(f32, usize)> {
     let distance = |i: usize| {
         let (dx, dy) = (points[i][0] - points[of][0], points[i][1] - points[of][1]);
@@ -33,8 +33,8 @@ pub fn neighbours(points: &[[f32; 2]], of: usize) -> Vec<(f32, usize)> {
     others
 }
 
-/// Returns the features of a point in their order; there is none where neighbours are missing or
-/// coincide with the point.
+/// Returns the features of a point in their order. A feature is `None` if its neighbours are
+/// missing or coincide with the point.
 pub fn features(points: &[[f32; 2]], of: usize) -> Vec<Option<Feature>> {
     let near = neighbours(points, of);
     let cell = |rank: usize, far: usize| {
@@ -67,7 +67,7 @@ pub fn features(points: &[[f32; 2]], of: usize) -> Vec<Option<Feature>> {
 /// A set of points and its frame.
 pub type Set = (Vec<[f32; 2]>, Frame);
 
-/// References, and the features of all of them by key: set, point and end of the basis.
+/// References, and a map from keys to features, each as the indices of set, point and basis end.
 pub struct Plain {
     references: Vec<Set>,
     map: HashMap<u32, Vec<[usize; 3]>>,
@@ -75,7 +75,7 @@ pub struct Plain {
 }
 
 impl Plain {
-    /// Takes references; keys with more than `most` features are not used.
+    /// Hashes the features of references. Keys with over `most` features do not vote.
     pub fn new(references: Vec<Set>, most: usize) -> Self {
         let mut map: HashMap<u32, Vec<[usize; 3]>> = HashMap::new();
         for (set, (points, _)) in references.iter().enumerate() {
@@ -88,7 +88,7 @@ impl Plain {
         Self { references, map, most }
     }
 
-    /// Returns all votes of a scene, by reference and pose.
+    /// Returns all votes of a scene, grouped by reference and pose.
     pub fn votes(&self, (points, frame): &Set) -> HashMap<(usize, u32), Vec<Vote>> {
         let mut votes: HashMap<_, Vec<Vote>> = HashMap::new();
         for here in 0..points.len() {
@@ -123,7 +123,7 @@ impl Plain {
         order.iter().map(|&(_, reference, pose)| self.verify(scene, reference, &votes[&(reference, pose)])).collect()
     }
 
-    /// Fits a pose to votes, then twice to what matches, and counts what matches.
+    /// Fits a pose to votes, refits it twice to the points that match, and counts the matches.
     pub fn verify(&self, scene: &Set, reference: usize, votes: &[Vote]) -> Hypothesis {
         let (points, frame) = scene;
         let (there, there_frame) = &self.references[reference];
@@ -162,7 +162,7 @@ fn middle(frame: &Frame) -> [f32; 2] {
     [frame.left + frame.width / 2.0, frame.top + frame.height / 2.0]
 }
 
-/// Returns the steps of scale, rotation and position that bring one basis to another.
+/// Returns the quantised scale, rotation and position of the pose that maps one basis to another.
 fn pose(from: [[f32; 2]; 2], to: [[f32; 2]; 2], middle: [f32; 2], frame: &Frame) -> Option<u32> {
     let along = |basis: [[f32; 2]; 2]| [basis[1][0] - basis[0][0], basis[1][1] - basis[0][1]];
     let ([dx, dy], [ex, ey]) = (along(from), along(to));
@@ -187,7 +187,7 @@ fn pose(from: [[f32; 2]; 2], to: [[f32; 2]; 2], middle: [f32; 2], frame: &Frame)
     Some(((scale * 32 + turn) * 32 + x) * 32 + y)
 }
 
-/// A complex factor, and where it brings the middle of the reference.
+/// A pose: a complex factor, and the position of the reference's middle in the scene.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pose {
     factor: [f32; 2],
@@ -202,7 +202,7 @@ impl Pose {
     }
 }
 
-/// Returns the pose with the least squares of pairs, if these spread out at all.
+/// Returns the least-squares pose of pairs, or `None` if their reference points all coincide.
 fn fit(pairs: &[[[f32; 2]; 2]], [from, to]: [[f32; 2]; 2]) -> Option<Pose> {
     let steps = |at: [f32; 2], middle: [f32; 2]| [0, 1].map(|i| ((at[i] - middle[i]) * STEPS) as i64);
     let rows: Vec<[i64; 4]> = pairs
@@ -235,7 +235,7 @@ fn is_inside(frame: &Frame, [x, y]: [f32; 2]) -> bool {
     (0.0..=frame.width).contains(&(x - frame.left)) && (0.0..=frame.height).contains(&(y - frame.top))
 }
 
-/// Returns the first of the nearest points to a position in the frame, if it is near enough.
+/// Returns the index of the first point nearest to a position in the frame, if it is near enough.
 fn nearest((points, frame): &Set, at: [f32; 2], within: f32) -> Option<usize> {
     if !is_inside(frame, at) {
         return None;

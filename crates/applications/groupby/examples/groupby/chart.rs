@@ -1,4 +1,4 @@
-//! The groups as bars.
+//! The bar chart of the groups.
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -10,14 +10,15 @@ use warpnest_groupby::answer::Answer;
 const WIDTH: u32 = 1000;
 const HEAD_HEIGHT: i32 = 56;
 const ROW_HEIGHT: i32 = 26;
-/// The pixels left of the bars, for keys, and right of them, for values.
+/// The width left of the bars, for keys, in pixels.
 const LABELS: i32 = 330;
+/// The width right of the bars, for values, in pixels.
 const VALUES: i32 = 130;
-/// The most bars: more could not be read.
+/// The maximum number of bars; more could not be read.
 const MOST_BARS: usize = 100;
 const GREY: RGBColor = RGBColor(110, 110, 110);
 
-/// Draws a bar for each of some groups, of the numbers in a column, and writes the chart.
+/// Draws a bar for each group, as long as its value in a column, and writes the chart.
 pub fn write(answer: &Answer, groups: &[usize], column: usize, file: ChartFile<'_>) -> anyhow::Result<()> {
     let groups = &groups[..groups.len().min(MOST_BARS)];
     let bars: Vec<Bar> = groups.iter().map(|group| Bar::of(answer, *group, column)).collect();
@@ -29,7 +30,7 @@ pub fn write(answer: &Answer, groups: &[usize], column: usize, file: ChartFile<'
 fn title(answer: &Answer, bars: usize, column: usize) -> String {
     let keys = answer.names[..answer.keys].join(", ");
     let part = if bars < answer.groups { format!(", {bars} of {} groups", answer.groups) } else { String::new() };
-    // The name of a column may be as long as it likes.
+    // The name of a column may have any length.
     format!("{} by {}{part}", shortened(&answer.names[column]), shortened(&keys))
 }
 
@@ -83,12 +84,12 @@ impl Chart for Bars {
     }
 }
 
-/// Returns the position of a number between the ends of the bars, which are 0 and 1. A bar begins
-/// at the number 0. One that is not finite gets no length.
+/// Returns the position of a number along the bars, from 0 to 1. A bar begins at the number 0, and
+/// has no length if its own number is not finite.
 fn position(number: f64, bars: &[Bar]) -> f64 {
     let finite = || bars.iter().map(|bar| bar.number).filter(|number| number.is_finite());
     let (least, most) = (finite().fold(0.0, f64::min), finite().fold(0.0, f64::max));
-    // Halves, since the difference of two finite numbers may not be finite.
+    // Halves are subtracted, because the difference of finite numbers may not be finite.
     let length = most / 2.0 - least / 2.0;
     let number = if number.is_finite() { number } else { 0.0 };
     if length > 0.0 { (number / 2.0 - least / 2.0) / length } else { 0.0 }

@@ -1,5 +1,5 @@
-//! The example groups the rows of a CSV or Parquet file, as one would in SQL: it prints a table of
-//! the groups, and draws them as bars.
+//! An example that groups the rows of a CSV or Parquet file as SQL does. It prints a table of the
+//! groups, and draws them as bars.
 
 mod chart;
 mod output;
@@ -57,12 +57,13 @@ struct Arguments {
     /// A column to group by; give it once or twice
     #[arg(short, long, required = true, value_name = "COLUMN")]
     by: Vec<String>,
-    /// What to compute of each group: count, or mean:COLUMN and the like; any number of times
+    /// An aggregate of each group: count, or mean:COLUMN and the like; any number of times
     /// [default: count]
     #[arg(short, long, value_name = "KIND[:COLUMN]")]
     agg: Vec<Aggregation>,
-    /// Sort groups by this column of the result, the greatest first. Otherwise integers as the only
-    /// keys ascend, and other keys are in the order of first appearance, column by column
+    /// Sort groups by this column of the result, the greatest first. By default, groups ascend if
+    /// their only key is an integer; other keys are in the order of first appearance, column by
+    /// column
     #[arg(short, long, value_name = "KIND[:COLUMN]")]
     sort: Option<String>,
     /// Sort with the least first
@@ -74,17 +75,17 @@ struct Arguments {
     /// Write all groups to this file, as CSV
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    /// Draw the shown groups as bars, as long as the column of --sort says, or else the first
-    /// aggregate that is a number: .svg or .png
+    /// Draw the shown groups to this file (.svg or .png) as bars, as long as the column of --sort,
+    /// or else the first numeric aggregate
     #[arg(short, long, value_name = "FILE")]
     chart: Option<PathBuf>,
-    /// Where the groups are computed: best, cpu, cuda or cuda:N
+    /// The device that computes the groups: best, cpu, cuda or cuda:N
     #[arg(short, long, default_value = "best")]
     device: String,
-    /// What is between the fields of CSV, if it is not what the name of the file says
+    /// The delimiter of CSV fields, if the name of the file does not imply it
     #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
     delimiter: Option<u8>,
-    /// Stop at the first row that cannot be read, and say what is wrong with it
+    /// Stop at the first row that cannot be read, and print the reason
     #[arg(long)]
     strict: bool,
     #[command(flatten)]
@@ -99,7 +100,7 @@ fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
     let count = ["count".parse()?];
     let aggregations = if arguments.agg.is_empty() { &count[..] } else { &arguments.agg };
     let query = Query::new(&arguments.by, aggregations)?;
-    // What is wrong with the command is said before a long file is read.
+    // Errors in the command are reported before a long file is read.
     let chart = arguments.chart.as_deref().map(ChartFile::new).transpose()?;
     check_sort(arguments, &query)?;
     let device: Device = arguments.device.parse()?;

@@ -1,4 +1,4 @@
-//! What the program prints: the groups, and a summary; and the groups as CSV.
+//! The program's output: the groups and a summary in print, and the groups as CSV.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -27,7 +27,7 @@ pub fn print(answer: &Answer, groups: &[usize], out: &mut impl Write) -> io::Res
     writeln!(out, "{}", printed.trim_fmt())
 }
 
-/// Writes groups as CSV, with all of their digits.
+/// Writes groups as CSV, with all digits of numbers.
 pub fn write_csv(answer: &Answer, groups: &[usize], path: &Path) -> anyhow::Result<()> {
     let write = || -> Result<(), csv::Error> {
         let mut writer = csv::Writer::from_path(path)?;
@@ -40,7 +40,7 @@ pub fn write_csv(answer: &Answer, groups: &[usize], path: &Path) -> anyhow::Resu
     write().with_context(|| cannot_write(path, "--csv"))
 }
 
-/// What is told besides the groups.
+/// The summary printed after the groups.
 pub struct Summary<'a> {
     pub device: &'a Device,
     pub table: &'a Table,

@@ -1,11 +1,11 @@
-//! The program, run as a person runs it: in a process of its own.
+//! Tests of the program, which runs in its own process.
 
 mod hostile;
 
 use super::Arguments;
 use warpnest_applications_shared::testing::{self, Folder, printed};
 
-/// Is the program where a test started it, and does nothing otherwise.
+/// Runs the program if a test started this process for it.
 #[test]
 fn run_as_a_program() {
     testing::run_as_a_program("groupby", super::run);
@@ -66,7 +66,7 @@ fn two_keys_in_their_own_order_and_a_chart_of_pixels() {
     let (size, pixels) = testing::pixels(&png);
     assert_eq!(size[0], 1000);
     let blue = pixels.iter().filter(|pixel| **pixel == [0, 114, 178]).count();
-    // The longest bar has 540 pixels of 18 rows, and the five are 7/3 of it.
+    // The longest bar has 540 pixels in 18 rows. All five together are 7/3 as long.
     assert!((20_000..26_000).contains(&blue), "{blue}");
 }
 

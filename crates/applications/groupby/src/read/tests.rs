@@ -1,4 +1,4 @@
-//! Files of either kind, whole and damaged.
+//! Tests with CSV and Parquet files, intact and damaged.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ fn needs<const N: usize>(needs: [(&str, Use); N]) -> [Need; N] {
     needs.map(|(name, usage)| Need { name: name.to_owned(), usage })
 }
 
-/// Reads a file, skipping rows.
+/// Reads a file, and skips unreadable rows.
 fn table(path: impl AsRef<Path>, needs: &[Need]) -> Result<Table, ReadError> {
     read(path.as_ref(), needs, Options::default(), &mut |_| ())
 }
@@ -126,7 +126,7 @@ fn seventy_thousand_columns_are_read() {
     assert_eq!(columns, [["i69999"], ["i0"]]);
 }
 
-/// A column of a Parquet file that a test writes: `None` is a value that is missing.
+/// A column of a Parquet file that a test writes, in which `None` is a missing value.
 struct Written {
     schema: Type,
     write: Box<dyn Fn(&mut parquet::file::writer::SerializedColumnWriter<'_>)>,
@@ -152,7 +152,7 @@ fn column<T: DataType>(
     Written { schema, write: Box::new(write) }
 }
 
-/// Returns a Parquet file with that number of groups of rows, each with all rows of the columns.
+/// Returns a Parquet file with `groups` row groups, each of which has all rows of the columns.
 fn parquet_of(columns: Vec<Written>, groups: usize, compression: Compression) -> Vec<u8> {
     let fields = columns.iter().map(|column| Arc::new(column.schema.clone())).collect();
     let schema = Arc::new(Type::group_type_builder("schema").with_fields(fields).build().unwrap());
@@ -172,7 +172,7 @@ fn parquet_of(columns: Vec<Written>, groups: usize, compression: Compression) ->
     bytes
 }
 
-/// Returns columns of all types that can be read, with three rows.
+/// Returns columns of all readable types, with three rows.
 fn all_types() -> Vec<Written> {
     let unsigned = |bits| Some(LogicalType::integer(bits, false));
     let text = |text: &str| Some(ByteArray::from(text));
@@ -264,7 +264,7 @@ fn a_damaged_parquet_file_is_an_error_or_other_values_but_no_panic() {
         let mut damaged = whole.clone();
         for value in [!whole[byte], 0, 255] {
             damaged[byte] = value;
-            // Whatever it is, it must be told.
+            // The result does not matter, but reading must not panic.
             let _ = table(folder.write("damaged.pq", &damaged), &needs);
         }
     }

@@ -1,5 +1,5 @@
-//! The example joins the rows of two CSV or Parquet files, as one would in SQL: it prints the first
-//! rows, or writes all to a file.
+//! An example that joins the rows of two CSV or Parquet files as SQL does. It prints the first
+//! rows, or writes all rows to a file.
 
 mod output;
 #[cfg(test)]
@@ -29,7 +29,7 @@ use warpnest_join::write::{self, write};
 #[global_allocator]
 static ALLOCATOR: Ending = Ending;
 
-/// What a user can do if there is not memory enough.
+/// The advice to a user if there is not enough memory.
 const REMEDY: &str = "leave out columns, or divide the files";
 
 /// Join the rows of two CSV or Parquet files whose keys are equal.
@@ -53,13 +53,13 @@ struct Arguments {
     left: Option<PathBuf>,
     /// The right file
     right: Option<PathBuf>,
-    /// The columns to join by: LEFT=RIGHT, or a name that both have; any number of times
+    /// The columns to join by: LEFT=RIGHT, or a name that is in both files; any number of times
     #[arg(long, value_name = "LEFT=RIGHT", requires = "left")]
     on: Vec<String>,
-    /// Which rows to give
+    /// The rows of the result
     #[arg(short, long, default_value = "inner", value_parser = kinds())]
     kind: JoinKind,
-    /// What is added to the name of a right column if the left file has one of that name
+    /// The suffix of a right column's name if the left file has a column of that name
     #[arg(long, default_value = "_right")]
     suffix: String,
     /// Write all rows to this file: .csv, .tsv, .txt, .parquet or .pq
@@ -68,13 +68,13 @@ struct Arguments {
     /// Compare keys as text
     #[arg(long)]
     text: bool,
-    /// How the join is computed
+    /// The algorithm of the join
     #[arg(long, default_value = "auto", value_parser = methods())]
     method: JoinMethod,
-    /// Where the rows are joined: best, cpu, cuda or cuda:N
+    /// The device that joins the rows: best, cpu, cuda or cuda:N
     #[arg(short, long, default_value = "best")]
     device: String,
-    /// What is between the fields of CSV, if it is not what the names of the files say
+    /// The delimiter of CSV fields, if the names of the files do not imply it
     #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
     delimiter: Option<u8>,
     #[command(flatten)]
@@ -106,7 +106,7 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
-    // What is wrong with the command is said before long files are read.
+    // Errors in the command are reported before long files are read.
     arguments.out.as_deref().map(write::check).transpose()?;
     let device: Device = arguments.device.parse()?;
     arguments.memory.apply(&device).context(memory::CANNOT_LIMIT)?;

@@ -1,4 +1,4 @@
-//! What the program prints: the first rows, and a summary.
+//! The program's output: the first rows, and a summary.
 
 use arrow_array::RecordBatch;
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
@@ -9,7 +9,7 @@ use warpnest::Device;
 use warpnest_applications_shared::program;
 use warpnest_applications_shared::shown::{grouped, shortened};
 
-/// The rows of a preview.
+/// The number of rows printed.
 const PREVIEW: usize = 10;
 
 /// Prints the first rows of a batch.
@@ -35,14 +35,14 @@ pub fn print(batch: &RecordBatch, out: &mut impl Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What is told besides the rows.
+/// The summary printed after the rows.
 pub struct Summary<'a> {
     pub device: &'a Device,
     pub rows_in: [usize; 2],
     pub rows_out: usize,
     pub reading: Duration,
     pub joining: Duration,
-    /// The time of writing, if rows were written to a file.
+    /// The time spent on writing, if rows were written to a file.
     pub writing: Option<Duration>,
 }
 

@@ -1,4 +1,4 @@
-//! The program, run as a person runs it: in a process of its own.
+//! Tests of the program, which runs in its own process.
 
 mod hostile;
 
@@ -7,7 +7,7 @@ use std::path::Path;
 use warpnest_applications_shared::testing::{self, Folder, printed};
 use warpnest_join::read::{KeysAs, Options, read};
 
-/// Is the program where a test started it, and does nothing otherwise.
+/// Runs the program if a test started this process for it.
 #[test]
 fn run_as_a_program() {
     testing::run_as_a_program("join", super::run);
@@ -16,7 +16,7 @@ fn run_as_a_program() {
 const ORDERS: &str = "order,customer,price\n1,30,2.5\n2,,9\n3,10,4\n4,99,1\n5,10,7\n";
 const CUSTOMERS: &str = "id,name,order\n10,Ada,x\n20,\"Bo, \"\"B\"\"\",\n30,Cy,y\n,Dee,z\n";
 
-/// Returns the lines of a file: the first one, and then the others sorted.
+/// Returns the lines of a file: the first line, then the other lines sorted.
 fn lines(path: &str) -> Vec<String> {
     let text = std::fs::read_to_string(path).unwrap();
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
@@ -91,7 +91,7 @@ fn what_is_written_as_parquet_is_read_again() {
     assert_eq!((read.num_rows(), read.num_columns()), (5, 6));
     printed(&[&first, &customers, "--on", "customer=id", "--on", "name", "--kind", "semi", "--out", &second]);
     assert_eq!(lines(&second).len(), 4);
-    // Parquet has integers, and this CSV text.
+    // Keys are integers in Parquet, and text in this CSV file.
     let texts = folder.write("texts.csv", "id\n10\n010\nx\n");
     printed(&[&first, &texts, "--on", "customer=id", "--text", "--out", &second]);
     assert_eq!(lines(&second).len(), 3);
@@ -171,7 +171,7 @@ fn whatever_is_wrong_is_said_in_one_line() {
     ]);
 }
 
-/// Checks that no damage of a Parquet file makes the program panic.
+/// Checks that no damage to a Parquet file makes the program panic.
 #[test]
 fn damage_of_a_file_is_an_error_or_other_rows() {
     let folder = Folder::new();

@@ -3,15 +3,15 @@
 use super::{CELL_BITS, FEATURES, FIRST_FAR, LEVELS, NEIGHBOURS, point};
 use gpu_kernels::seam::{Block, Global};
 
-/// The pairs of ranks below [`NEIGHBOURS`], each with the farther neighbour last.
+/// The number of pairs of neighbours.
 const PAIRS: usize = NEIGHBOURS * (NEIGHBOURS - 1) / 2;
 
-/// Returns the number of the pair of neighbour `near` in the frame of neighbour `far`.
+/// Returns the index of the pair of neighbour `near` in the frame of neighbour `far`.
 const fn pair(near: usize, far: usize) -> usize {
     far * (far - 1) / 2 + near
 }
 
-/// The neighbours of each pair.
+/// The ranks of each pair's neighbours, the farther one last.
 const PAIR_RANKS: [[usize; 2]; PAIRS] = {
     let mut pairs = [[0; 2]; PAIRS];
     let mut far = 1;
@@ -26,8 +26,8 @@ const PAIR_RANKS: [[usize; 2]; PAIRS] = {
     pairs
 };
 
-/// The pairs of each feature, of its three nearer neighbours in the frame of its farthest, and that
-/// one's rank. Features are in the order of their farthest neighbour.
+/// Each feature's three pairs with its farthest neighbour, then the rank of this neighbour, by
+/// which features are ordered.
 const FEATURE_PAIRS: [[usize; 4]; FEATURES] = {
     let mut features = [[0; 4]; FEATURES];
     let (mut i, mut far) = (0, FIRST_FAR);
@@ -52,10 +52,10 @@ const FEATURE_PAIRS: [[usize; 4]; FEATURES] = {
     features
 };
 
-/// Returns the rank of a feature's farthest neighbour beyond [`FIRST_FAR`].
+/// Returns the rank of a feature's farthest neighbour, less [`FIRST_FAR`].
 #[inline(always)]
 pub(super) fn far_rank(feature: u64) -> u64 {
-    // There are 1, 5 and 15 features whose farthest neighbour has rank 3, up to 4, and up to 5.
+    // The farthest neighbour has rank 3 in 1 feature, at most 4 in 5, and at most 5 in 15 features.
     (feature >= 1) as u64 + (feature >= 5) as u64 + (feature >= 15) as u64
 }
 
@@ -67,16 +67,16 @@ pub struct KeysParams {
     pub points: u64,
     /// The key of a feature that lacks neighbours.
     pub no_key: u32,
-    /// Nothing.
+    /// Unused.
     pub padding: u32,
 }
 
 gpu_kernels::kernel! {
-    /// Writes the keys of the features of all points. One thread a point.
+    /// Writes the keys of the features of all points. One thread per point.
     ///
-    /// Feature `f` of point `p` has its key in `keys[f · points + p]`. The neighbour with rank
-    /// [`FIRST_FAR`]` + r` is `far[r · points + p]`, as a number within the set, where it is the
-    /// farthest of a feature that has a key. Ranks are by distance, then by number.
+    /// The key of feature `f` of point `p` is `keys[f · points + p]`. Its neighbour with rank
+    /// [`FIRST_FAR`]` + r` has the index `far[r · points + p]` within the set, which is valid if a
+    /// feature with a key has it as its farthest neighbour. Ranks are by distance, then by index.
     Keys<>, "images_keys", threads 128;
     {
         points: Global<u64>, sets: Global<u32>, starts: Global<u32>, far: Global<u32>, keys: Global<u32>,
@@ -122,8 +122,8 @@ impl Keys {
                 }
             }
 
-            // Neighbours from this point, and the factors that make a basis of length 1 half of
-            // the cells.
+            // Neighbours relative to this point, and factors that scale a basis to half of the
+            // grid's side.
             let mut offsets = [[0f32; 2]; NEIGHBOURS];
             let mut factors = [0f32; NEIGHBOURS];
             for rank in 0..NEIGHBOURS {
@@ -151,7 +151,7 @@ impl Keys {
     }
 }
 
-/// Returns the cell of a neighbour in the frame of the basis to a farther one.
+/// Returns the cell of a neighbour in the frame whose basis ends at a farther neighbour.
 #[inline(always)]
 fn cell([x, y]: [f32; 2], [far_x, far_y]: [f32; 2], factor: f32) -> u32 {
     let half = (LEVELS / 2) as f32;
@@ -160,7 +160,7 @@ fn cell([x, y]: [f32; 2], [far_x, far_y]: [f32; 2], factor: f32) -> u32 {
     (along as u32).min(LEVELS - 1) * LEVELS + (across as u32).min(LEVELS - 1)
 }
 
-/// Returns the key of three cells, in whatever order: noise may change which neighbour is nearer.
+/// Returns the key of three cells in any order, because noise may change which neighbour is nearer.
 #[inline(always)]
 fn key_of(a: u32, b: u32, c: u32) -> u32 {
     let (low, high) = (a.min(b), a.max(b));

@@ -1,20 +1,21 @@
-//! Geometric hashing of point sets: which of many references is in a scene, and where.
+//! Geometric hashing of point sets, which finds references and their poses in a scene.
 //!
-//! A *feature* is a point with four of its [`NEIGHBOURS`] nearest ones. The farthest of the four
-//! and the point itself are a basis: in its frame the other three have coordinates that no
-//! translation, rotation or scale changes. Their cells in a grid are the feature's key
-//! ([`Keys`]). Features of a scene look up the features of all references with the same key. Each
-//! such pair is a vote for a reference and a pose of it ([`Vote`]), votes are sorted and counted
-//! ([`Tally`], [`Choose`]), and the poses with the most votes are fitted to the points and verified
+//! A *feature* is a point with four of its [`NEIGHBOURS`] nearest neighbours. The point and the
+//! farthest of the four are a basis. In the frame of this basis, the other three have coordinates
+//! that no translation, rotation or scaling changes; their cells in a grid are the feature's key
+//! ([`Keys`]). A scene's features are looked up among the references' features. Each feature found,
+//! which has the same key, is a vote for a reference at a pose ([`Vote`]). Votes are sorted and
+//! counted ([`Tally`], [`Choose`]), and the poses with most votes are fitted and verified
 //! ([`Verify`]).
 //!
-//! Coordinates are `f32`, kept as bits. Every back end gives the same bits: there are only sums,
-//! products and quotients, which no compiler contracts here, and sums of unknown order are sums of
-//! integers.
+//! Coordinates are `f32`, stored as bits. Every back end computes the same bits, because kernels
+//! only add, multiply and divide, and no compiler contracts these. Sums of unknown order are sums
+//! of integers.
 //!
-//! Sets stand one behind the other: `starts[s]..starts[s + 1]` are the points of set `s`, and
-//! `sets[p]` is the set of point `p`. A point is a word, `x` in its low half ([`point`]). A set has
-//! a frame of four words, the left, the top, the width and the height of its picture ([`Frame`]).
+//! The points of all sets are in one array: `starts[s]..starts[s + 1]` are the points of set `s`,
+//! and `sets[p]` is the set of point `p`. A point is a word with `x` in its low half ([`point`]). A
+//! set has a frame of four words: the left, the top, the width and the height of its picture
+//! ([`Frame`]).
 
 mod keys;
 mod tally;
@@ -28,11 +29,11 @@ pub use votes::{LimitRuns, LimitRunsParams, Vote, VoteParams};
 
 use gpu_kernels::seam::Global;
 
-/// The number of nearest neighbours of a point from which its features take four.
+/// The number of a point's nearest neighbours, from which each feature takes four.
 pub const NEIGHBOURS: usize = 7;
-/// The number of features of a point: as many as there are fours among its neighbours.
+/// The number of features of a point: one for each choice of four neighbours.
 pub const FEATURES: usize = 35;
-/// The rank of the nearest neighbour that can be the farthest of four.
+/// The lowest rank of a neighbour that can be the farthest of four.
 pub const FIRST_FAR: usize = 3;
 /// The number of cells along a side of the square from -1 to 1, in which all coordinates lie.
 pub const LEVELS: u32 = 20;
@@ -42,31 +43,31 @@ pub const CELL_BITS: u32 = 9;
 pub const NO_REFERENCE_KEY: u32 = u32::MAX;
 /// The key of a feature of a scene that lacks neighbours. No key of a reference equals it.
 pub const NO_SCENE_KEY: u32 = u32::MAX - 1;
-/// The most points of a set, as votes name them by 16 bits.
+/// The maximum points of a set, because votes have 16-bit indices.
 pub const MAX_SET: usize = 1 << 16;
-/// The most sets of references, and of scenes at once.
+/// The maximum number of references, and of scenes at once.
 pub const MAX_SETS: usize = 1 << 16;
 /// The number of hypotheses that are verified for a scene.
 pub const HYPOTHESES: usize = 4;
-/// The fewest votes for a hypothesis.
+/// The minimum number of votes for a hypothesis.
 pub const MIN_VOTES: u64 = 3;
-/// The sort key of no vote, and of no hypothesis.
+/// The sort key that stands for no vote or no hypothesis.
 pub const NO_VOTE: u64 = u64::MAX;
-/// The number of low bits of a vote's sort key that are the pose.
+/// The number of low bits of a vote's sort key that contain the pose.
 pub const POSE_BITS: u32 = 20;
-/// The number of low bits of a vote's sort key that are the reference and the pose.
+/// The number of low bits of a vote's sort key that contain the reference and the pose.
 pub const REFERENCE_BITS: u32 = 36;
-/// The number of cells of votes for a position, along the longer side of a scene.
+/// The number of cells into which votes divide positions along the longer side of a scene.
 pub const POSITIONS: f32 = 16.0;
-/// The distance within which a point matches another one, squared, as a share of the mean area of
-/// a point in the scene's frame.
+/// The squared distance within which two points match, as a share of the mean area of a point in
+/// the scene's frame.
 pub const TOLERANCE: f32 = 0.01;
-/// The number of fixed-point steps to a unit of coordinates, for the sums of a fit.
+/// The number of fixed-point steps per unit of coordinates, for the sums of a fit.
 pub const STEPS: f32 = 16.0;
-/// The number of words of a verified hypothesis: the pose, the points that match, the points
-/// around, the votes, and a spare one.
+/// The number of words of a verified hypothesis: four for the pose, then counts of matches, points
+/// around and votes, and a spare word.
 pub const RESULT_WORDS: usize = 8;
-/// The fewest matches more than expected by chance.
+/// The minimum excess of matches over the number expected by chance.
 pub const MIN_MATCHES: u32 = 10;
 
 /// Returns a point as a word.
@@ -81,20 +82,20 @@ pub fn point(word: u64) -> [f32; 2] {
     [f32::from_bits(word as u32), f32::from_bits((word >> 32) as u32)]
 }
 
-/// Returns whether so many matches are too many for chance.
+/// Returns whether there are too many matches for chance.
 ///
-/// A match is a point of the reference with a point of the scene nearer than the tolerance, and
-/// `around` counts the points of the scene between twice and three times the tolerance. That ring
-/// has five times the area, so a fifth of it is expected to match by chance, whatever the local
-/// density. A claim needs [`MIN_MATCHES`] more, and four standard deviations more.
+/// A match is a point of the reference that has a point of the scene within the tolerance. `around`
+/// counts the scene's points between twice and three times the tolerance. This ring has five times
+/// the area, so a fifth of `around` is the number of matches expected by chance, whatever the local
+/// density is. A claim needs [`MIN_MATCHES`] plus four standard deviations more.
 pub fn is_claimed(matches: u32, around: u32) -> bool {
     let (matches, around) = (matches as i64, around as i64);
     let excess = 5 * (matches - MIN_MATCHES as i64) - around;
-    // With r around, (excess / 5)² >= 4² · r / 5.
+    // With r = `around`, this means (excess / 5)² >= 4² · r / 5.
     excess >= 0 && excess * excess >= 80 * around
 }
 
-/// The picture's rectangle that the points of a set were found in.
+/// The rectangle of the picture in which the points of a set were found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Frame {
     /// The least `x`.

@@ -14,10 +14,10 @@ pub struct TallyParams {
 }
 
 gpu_kernels::kernel! {
-    /// Raises `best[scene · references + reference]` to the most votes for one pose, above that
-    /// pose. One thread for each of the sort keys of votes, which are in order.
+    /// Raises `best[scene · references + reference]` to the greatest number of votes for one pose,
+    /// with that pose in the low bits. One thread per sort key of votes; the keys are in order.
     ///
-    /// Poses with less than [`MIN_VOTES`] do not count; `best` is 0 before.
+    /// Poses with fewer than [`MIN_VOTES`] votes are ignored; `best` must be 0 before.
     Tally<>, "images_tally", threads 256;
     { keys: Global<u64>, best: Global<u64>, plan: TallyParams }
 }
@@ -35,18 +35,18 @@ impl Tally {
                 return;
             }
             let key = args.keys.load_read_only(index);
-            // The last vote of a run counts it.
+            // The thread of a run's last vote counts the run.
             if key == NO_VOTE || index + 1 < votes && args.keys.load_read_only(index + 1) == key {
                 return;
             }
-            // Steps back double while they stay in the run, then halve.
+            // The step back doubles while it stays in the run; then it halves.
             let (mut back, mut step) = (0, 1);
-            // At most 64 steps: each doubles.
+            // At most 64 rounds, because each doubles the step.
             while index >= back + step && args.keys.load_read_only(index - back - step) == key {
                 back += step;
                 step *= 2;
             }
-            // At most 64 steps: each halves.
+            // At most 64 rounds, because each halves the step.
             while step > 0 {
                 if index >= back + step && args.keys.load_read_only(index - back - step) == key {
                     back += step;
@@ -75,9 +75,11 @@ pub struct ChooseParams {
 }
 
 gpu_kernels::kernel! {
-    /// Writes the sort keys of the [`HYPOTHESES`] of each scene with the most votes, at most one
-    /// for each reference, the best one first; where votes are equally many, the references with
-    /// lower indices. [`NO_VOTE`] stands where there are no more. One thread a scene.
+    /// Writes the sort keys of the [`HYPOTHESES`] hypotheses with the most votes in each scene, at
+    /// most one for each reference. One thread per scene.
+    ///
+    /// They are in descending order of votes, then in ascending order of references. Missing
+    /// hypotheses are [`NO_VOTE`].
     Choose<>, "images_choose", threads 64;
     { best: Global<u64>, hypotheses: Global<u64>, plan: ChooseParams }
 }

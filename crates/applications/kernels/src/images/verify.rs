@@ -1,14 +1,15 @@
-//! Fitting poses to their votes and to the points, and counting what matches.
+//! The fit of poses to their votes and to points, and the count of points that match.
 
 use super::{Frame, MAX_SET, NO_VOTE, POSE_BITS, REFERENCE_BITS, RESULT_WORDS, STEPS, TOLERANCE, point};
 use gpu_kernels::seam::{Block, Global, Shared};
 
-/// The number of sums of a fit: pairs, both coordinates in the reference and in the scene, the
-/// squared lengths in the reference, and the products of both as complex numbers.
+/// The number of sums of a fit: pairs, two coordinates in the reference and two in the scene,
+/// squared lengths in the reference, and two parts of the points' complex products.
 const SUMS: usize = 8;
-/// The shared words of a pose: a complex factor, and where it brings the middle of the reference.
+/// The number of shared words of a pose: its complex factor, and the position of the reference's
+/// middle.
 const POSE: usize = 4;
-/// The shared counters: matches, and points around.
+/// The number of shared counters: matches, and points around.
 const COUNTERS: usize = 2;
 
 /// The scalar arguments of [`Verify`].
@@ -21,11 +22,11 @@ pub struct VerifyParams {
 
 gpu_kernels::kernel! {
     /// Fits the pose of each hypothesis to its votes, then twice to the pairs of points that match,
-    /// and writes pose, matches, points around and votes to the [`RESULT_WORDS`] of the hypothesis.
-    /// One block a hypothesis; nothing is written for one that is [`NO_VOTE`].
+    /// and writes pose, matches, points around and votes to its [`RESULT_WORDS`] words. One block
+    /// per hypothesis; nothing is written for [`NO_VOTE`].
     ///
-    /// `keys` and `votes` are as [`Vote`](super::Vote) writes them, but sorted; the arrays of
-    /// points, starts and frames are as there.
+    /// `keys` and `votes` are as [`Vote`](super::Vote) writes them, but sorted. Points, starts and
+    /// frames are as for it.
     Verify<>, "images_verify", threads 128,
         shared sums: u64 = SUMS, shared seen: u32 = MAX_SET / 32,
         shared pose: u32 = POSE, shared counters: u32 = COUNTERS;
@@ -69,7 +70,7 @@ impl Verify {
         begin(block, scene.count, (sums, seen, pose, counters));
         votes.add_up(block, &matching, sums);
         fit.solve_once(block, sums, pose);
-        // The pose of a few votes may be far off at the other end of the reference.
+        // The first round allows more, since a pose of few votes may be far off at the other end.
         for round in 0..2 {
             let within = if round == 0 { 4.0 * tolerance } else { tolerance };
             matching.add_up(block, within, sums, pose);
@@ -89,7 +90,7 @@ impl Verify {
     }
 }
 
-/// Sets the block's memory to 0.
+/// Sets the block's shared memory to 0.
 #[inline(always)]
 fn begin<B: Block>(
     block: &mut B,
@@ -120,7 +121,7 @@ struct Votes {
 }
 
 impl Votes {
-    /// Adds the pairs of points that the votes are of to the sums of a fit.
+    /// Adds the pairs of points of all votes to the sums of a fit.
     #[inline(always)]
     fn add_up<B: Block>(&self, block: &mut B, matching: &Matching, sums: impl Shared<u64>) {
         let &Matching { scene, reference, fit } = matching;
@@ -142,7 +143,7 @@ impl Votes {
     }
 }
 
-/// The points of a scene and of a reference that are to match.
+/// A scene and a reference whose points are matched.
 struct Matching {
     scene: Set,
     reference: Set,
@@ -150,7 +151,7 @@ struct Matching {
 }
 
 impl Matching {
-    /// Adds the pairs of points that the pose brings together, within a squared distance, to the
+    /// Adds the pairs of points that the pose brings within a squared distance of each other to the
     /// sums of a fit.
     #[inline(always)]
     fn add_up<B: Block>(&self, block: &mut B, within: f32, sums: impl Shared<u64>, pose: impl Shared<u32>) {
@@ -173,7 +174,7 @@ impl Matching {
         });
     }
 
-    /// Counts the points that match by the pose, and those around.
+    /// Counts the points that match under the pose, and the points in the rings around.
     #[inline(always)]
     fn count<B: Block>(
         &self,
@@ -205,7 +206,7 @@ impl Matching {
     }
 }
 
-/// Returns the number of the first of `count` keys in order that is not less than `key`.
+/// Returns the index of the first of `count` sorted keys that is not less than `key`.
 #[inline(always)]
 fn lower_bound(keys: Global<u64>, count: u64, key: u64) -> u64 {
     let (mut low, mut high) = (0, count);
@@ -232,7 +233,7 @@ struct Set {
 struct Nearest {
     square: f32,
     index: u32,
-    /// The number of points from twice up to three times the tolerance.
+    /// The number of points at two to three times the tolerance.
     around: u32,
 }
 
@@ -248,8 +249,8 @@ impl Set {
         point(self.points.load_read_only(index as u64))
     }
 
-    /// Finds the nearest of the points within a squared distance, the first one of several; none of
-    /// a position outside the frame. If asked it also counts the points in the ring.
+    /// Finds the first point nearest to a position, within a squared distance. A position outside
+    /// the frame has no nearest point. If `with_ring`, it also counts the points in the ring.
     #[inline(always)]
     fn nearest(self, [x, y]: [f32; 2], within: f32, with_ring: bool) -> Nearest {
         let mut nearest = Nearest { square: f32::INFINITY, index: 0, around: 0 };
@@ -260,7 +261,7 @@ impl Set {
                 let [there_x, there_y] = self.point(index);
                 let (dx, dy) = (there_x - x, there_y - y);
                 let square = dx * dx + dy * dy;
-                // Few points come that far.
+                // Few points are this near.
                 if square <= limit {
                     if square < nearest.square {
                         nearest.square = square;
@@ -282,7 +283,8 @@ fn publish(sums: impl Shared<u64>, own: [i64; SUMS]) {
     }
 }
 
-/// A fit of poses by least squares: coordinates are from the middles of both pictures, in steps.
+/// A fit of poses by least squares, with the middles of both pictures as the origins of
+/// coordinates.
 #[derive(Clone, Copy)]
 struct Fit {
     scene: [f32; 2],
@@ -302,7 +304,7 @@ impl Fit {
         }
     }
 
-    /// Does [`Fit::solve`] by one thread of the block.
+    /// Calls [`Fit::solve`] in one thread of the block.
     #[inline(always)]
     fn solve_once<B: Block>(self, block: &mut B, sums: impl Shared<u64>, pose: impl Shared<u32>) {
         let mut nothing = block.local(|_| ());
@@ -313,14 +315,14 @@ impl Fit {
         });
     }
 
-    /// Writes the pose with the least squares, and sets the sums to 0. Where there is no such pose
-    /// it stays as it was.
+    /// Writes the least-squares pose, and sets the sums to 0. If the pairs determine no pose, the
+    /// pose is not changed.
     #[inline(always)]
     fn solve(self, sums: impl Shared<u64>, pose: impl Shared<u32>) {
         let sum = |i: u32| sums.get(i) as i64 as f64;
         let [count, x, y, u, v, square, along, across] = [0, 1, 2, 3, 4, 5, 6, 7].map(sum);
         sums.clear(0, SUMS as u32);
-        // With all multiplied by the number of pairs, integers stay integers.
+        // All terms are multiplied by the number of pairs, so integers stay integers.
         let spread = count * square - (x * x + y * y);
         if spread > 0.0 {
             let a = (count * along - (x * u + y * v)) / spread;
@@ -334,7 +336,7 @@ impl Fit {
     }
 }
 
-/// A pose: a complex factor, and where it brings the middle of the reference.
+/// A pose: a complex factor, and the position of the reference's middle in the scene.
 #[derive(Clone, Copy)]
 struct Placed {
     factor: [f32; 2],
@@ -348,7 +350,7 @@ impl Placed {
         Self { factor: [a, b], middle: [x, y] }
     }
 
-    /// Returns where the pose brings a point of a reference with that middle.
+    /// Returns the position to which the pose maps a point of a reference with this middle.
     #[inline(always)]
     fn at(self, middle: [f32; 2], [x, y]: [f32; 2]) -> [f32; 2] {
         let (x, y) = (x - middle[0], y - middle[1]);

@@ -1,4 +1,4 @@
-//! Votes: a feature of a scene and one of a reference with the same key.
+//! Votes: pairs of a scene's feature and a reference's feature with the same key.
 
 use super::keys::far_rank;
 use super::{Frame, NO_VOTE, POSE_BITS, POSITIONS, REFERENCE_BITS, point};
@@ -11,13 +11,13 @@ use gpu_kernels::seam::{Block, Global};
 pub struct LimitRunsParams {
     /// The number of queries.
     pub queries: u64,
-    /// The most values of a key that says enough about where it comes from.
+    /// The maximum values of a key that is used.
     pub most: u64,
 }
 
 gpu_kernels::kernel! {
-    /// Writes the number of values of each query to `offsets`, and 0 for keys with more than
-    /// `most`, and behind the last query. One thread for each of one more than the queries.
+    /// Writes the number of values of each query to `offsets`, or 0 if this is more than `most`. A
+    /// last 0 follows the queries. One thread per query, and one more.
     LimitRuns<>, "images_limit_runs", threads 256;
     { counts: Global<u32>, offsets: Global<u64>, plan: LimitRunsParams }
 }
@@ -52,14 +52,14 @@ pub struct VoteParams {
 
 gpu_kernels::kernel! {
     /// Writes the votes of each query from `offsets[query]` up to `offsets[query + 1]`: one for
-    /// each value, which is a feature of a reference; the values begin at `values[runs[query]]`.
-    /// One thread a query.
+    /// each value. One thread per query.
     ///
-    /// The sort key of a vote is its scene, its reference and its pose ([`NO_VOTE`] for a pose out
-    /// of bounds). The vote itself is four numbers of 16 bits of points within their sets:
-    /// beginning with the low bits, the point and the end of the basis in the scene, and both in
-    /// the reference. The arrays of points, sets, starts, frames and far neighbours belong to
-    /// scenes and to references, as for [`Keys`](super::Keys).
+    /// The values begin at `values[runs[query]]`, and are ids of the references' features. The sort
+    /// key of a vote is its scene, its reference and its pose ([`NO_VOTE`] for a pose out of
+    /// bounds). The vote itself is four 16-bit indices of points within their sets. From the low
+    /// bits, these are the point and the end of the basis in the scene, then in the reference. Both
+    /// have arrays of points, sets, starts, frames and far neighbours, as for
+    /// [`Keys`](super::Keys).
     Vote<>, "images_vote", threads 256;
     {
         runs: Global<u32>, offsets: Global<u64>, values: Global<u32>,
@@ -114,19 +114,19 @@ impl Vote {
     }
 }
 
-/// The points that a frame of coordinates begins and ends at.
+/// The two points at which the axis of a coordinate frame begins and ends.
 #[derive(Clone, Copy)]
 struct Basis {
     from: [f32; 2],
     to: [f32; 2],
 }
 
-/// The grid of positions over a scene, and around it as far again.
+/// The grid of positions over a scene, with a margin of half its longer side or more.
 #[derive(Clone, Copy)]
 struct Grid {
     left: f32,
     top: f32,
-    /// The number of cells to a unit.
+    /// The number of cells per unit of coordinates.
     density: f32,
 }
 
@@ -137,7 +137,7 @@ impl Grid {
         Self { left: frame.left, top: frame.top, density: POSITIONS / longer }
     }
 
-    /// Returns the number of a cell along one axis, of 32.
+    /// Returns the index (below 32) of a position's cell along one axis.
     #[inline(always)]
     fn cell(self, position: f32, from: f32) -> Option<u32> {
         let cell = (position - from) * self.density + 0.5 * POSITIONS;
@@ -145,24 +145,24 @@ impl Grid {
     }
 }
 
-/// Returns the pose that brings one basis to the other, in steps: of scale, of rotation, and of
-/// where it brings `middle`. Each has 5 bits.
+/// Returns the pose that maps the basis `there` to `here`, quantised. Scale, rotation and the two
+/// coordinates of the mapped `middle` have 5 bits each.
 #[inline(always)]
 fn pose(there: Basis, here: Basis, middle: [f32; 2], grid: Grid) -> Option<u32> {
     let (dx, dy) = (there.to[0] - there.from[0], there.to[1] - there.from[1]);
     let (ex, ey) = (here.to[0] - here.from[0], here.to[1] - here.from[1]);
     let square = dx * dx + dy * dy;
-    // Rotation and scale as one complex factor.
+    // Rotation and scale are one complex factor.
     let a = (ex * dx + ey * dy) / square;
     let b = (ey * dx - ex * dy) / square;
-    // The exponent of a float and the first bit of its mantissa count half octaves; here of the
-    // squared scale, beginning at 2^-8.
+    // The exponent and the first mantissa bit of a float count half octaves, here of the squared
+    // scale, beginning at 2^-8.
     let size = a * a + b * b;
     let scale = (size.to_bits() >> 22).wrapping_sub((127 - 8) << 1);
     if scale >= 32 {
         return None;
     }
-    // An angle without trigonometry: along the sides of a square that stands on its corner.
+    // The angle needs no trigonometry: it is a position along the sides of a square on its corner.
     let along = b / (a.abs() + b.abs());
     let angle = if a >= 0.0 { 1.0 + along } else { 3.0 - along };
     let turn = ((angle * 8.0) as u32).min(31);

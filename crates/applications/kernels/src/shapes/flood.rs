@@ -1,20 +1,20 @@
-//! The flood over a surface: voxels that touch, even at a corner, get the same number, unless one
-//! of them is a wall.
+//! The flood over a surface: voxels that touch, even at a corner, get the same root, unless one of
+//! them is a wall.
 //!
-//! A surface's voxels are in the order of their keys, so runs along x are side by side, and each
-//! begins as one tree. A page table gives the rank of a key: trees grow together by the neighbours
-//! that it finds (union and find, with links from larger to smaller ranks). So the root of a region
-//! is the least of its voxels, in whatever order threads run.
+//! A surface's voxels are sorted by key, so runs along x are contiguous, and each run begins as one
+//! tree. Trees of neighbours, whose ranks a page table finds, are joined (union-find, with links
+//! from larger to smaller ranks). So the root of a region is the least of its voxels, in whatever
+//! order threads run.
 //!
-//! **Why walls tell inside from outside.** The walls are the voxels that both surfaces touch.
-//! Voxels of A that touch each other share a point. If neither is touched by B, then B does not
-//! separate this point from either, so both lie on the same side of B.
+//! **Why walls separate inside from outside.** The walls are the voxels that both surfaces touch.
+//! Two voxels of surface A that touch each other share a point. If surface B touches neither, it
+//! does not separate this point from either, so both lie on the same side of B.
 
 use super::{COORDINATE_BITS, MAX_SIDE, unpack};
 use gpu_kernels::refs::PageRef;
 use gpu_kernels::seam::{Block, Global, Tile, opaque};
 
-/// The voxels of a flood.
+/// The voxels of a surface, and the bits of its walls.
 #[derive(Clone, Copy)]
 struct Flooded {
     keys: Global<u32>,
@@ -23,13 +23,13 @@ struct Flooded {
 }
 
 impl Flooded {
-    /// Returns whether there is such a voxel, and it is no wall.
+    /// Returns whether a voxel with this rank exists and is no wall.
     #[inline(always)]
     fn is_open(&self, rank: u64) -> bool {
         rank < self.voxels && !is_set(self.walls, rank)
     }
 
-    /// Returns whether an open voxel has an open neighbour to its left, which is the one before.
+    /// Returns whether an open voxel has an open left neighbour, which has the previous rank.
     #[inline(always)]
     fn has_left(&self, rank: u64) -> bool {
         let key = self.keys.load_read_only(rank);
@@ -39,8 +39,9 @@ impl Flooded {
 }
 
 gpu_kernels::kernel! {
-    /// Makes trees of runs along x: `parents[i]` becomes the first voxel of the run that the same
-    /// warp looks at, or the last one of the warp before. One thread a voxel.
+    /// Makes trees of runs along x: `parents[i]` becomes the first voxel of its run in the same
+    /// warp. If the run begins before this warp, it becomes the previous warp's last voxel. One
+    /// thread per voxel.
     ///
     /// Bit `i mod 32` of `walls[i / 32]` says whether voxel `i` is a wall.
     Runs<>, "shapes_runs", threads 256;
@@ -63,7 +64,8 @@ impl Runs {
             warp.each(&mut joined, |lane, _| {
                 let rank = first + lane as u64;
                 if rank < flooded.voxels {
-                    // As many lanes before this one, and itself, as go on with their left ones.
+                    // The count of consecutive lanes, up to this one, whose voxels have an open
+                    // left neighbour.
                     let back = (joined_lanes << (31 - lane)).leading_ones();
                     args.parents.store(rank, rank as u32 - back);
                 }
@@ -74,16 +76,16 @@ impl Runs {
 
 gpu_kernels::kernel! {
     /// Links each voxel that is no wall with its neighbours of smaller keys in other rows. One
-    /// thread a voxel.
+    /// thread per voxel.
     ///
-    /// `parents` is as [`Runs`] left it. `ranks` has the rank of each key.
+    /// `parents` is as [`Runs`] wrote it. `ranks` has the rank of each key.
     Link<>, "shapes_link", threads 256;
     { keys: Global<u32>, walls: Global<u32>, ranks: PageRef<u32, u32>, parents: Global<u32>, voxels: u64 }
 }
 
-/// The rows of voxels along x that hold the neighbours of smaller keys, without the voxel's own
-/// row: the step along y, plus 1, of each in two bits, beginning with the lowest bits. The first
-/// row is in the same layer, the other three in the one before.
+/// The rows along x that contain a voxel's neighbours of smaller keys, except the voxel's own row.
+/// Each row has two bits, beginning with the lowest: its step along y, plus 1. The first row is in
+/// the voxel's layer, the other three are in the layer before.
 const ROWS: u32 = 0b10_01_00_00;
 
 impl Link {
@@ -99,8 +101,8 @@ impl Link {
             }
             let [x, y, z] = unpack(args.keys.load_read_only(rank));
             let left = flooded.has_left(rank);
-            // In each row first the middle voxel, then those to its right and left. What is not
-            // unrolled has one lookup in its code.
+            // A row is searched at the middle voxel, then right and left of it. The loop is not
+            // unrolled, so its code has one lookup.
             let mut step = 0;
             while step < opaque(12) {
                 let (row, place) = (step / 3, step % 3);
@@ -111,7 +113,7 @@ impl Link {
                     continue;
                 }
                 if place == 2 && left {
-                    // The voxel to the left has linked itself with this one.
+                    // The voxel to the left links itself with this neighbour.
                     continue;
                 }
                 let across = match place {
@@ -123,13 +125,14 @@ impl Link {
                 if let Some(found) = args.ranks.get(neighbour)
                     && flooded.is_open(found as u64)
                 {
-                    // If both go on to the left, those to the left are linked, or further ones.
+                    // If both have open left neighbours, another thread links these, or voxels
+                    // further left.
                     let linked = place == 0 && left && flooded.has_left(found as u64);
                     if !linked {
                         unite(args.parents, rank as u32, found);
                     }
                     if place == 0 {
-                        // The others of this row are neighbours of the middle one.
+                        // The other voxels of this row are neighbours of the middle voxel.
                         step += 2;
                     }
                 }
@@ -139,8 +142,8 @@ impl Link {
 }
 
 gpu_kernels::kernel! {
-    /// Makes `parents[i]` the root of voxel `i`, and flags the roots: bit `i mod 32` of
-    /// `roots[i / 32]` says whether voxel `i` is one, and no wall. One thread a voxel.
+    /// Sets `parents[i]` to the root of voxel `i`, and flags the roots: bit `i mod 32` of
+    /// `roots[i / 32]` is set if voxel `i` is a root and no wall. One thread per voxel.
     Flatten<>, "shapes_flatten", threads 256;
     { walls: Global<u32>, parents: Global<u32>, roots: Global<u32>, voxels: u64 }
 }
@@ -172,19 +175,19 @@ impl Flatten {
     }
 }
 
-/// Returns whether bit `index` of an array that the launch does not write is set.
+/// Returns whether bit `index` is set in an array that the launch does not write.
 #[inline(always)]
 pub fn is_set(bits: Global<u32>, index: u64) -> bool {
     bits.load_read_only(index / 32) >> (index % 32) & 1 != 0
 }
 
-/// Returns the root of the tree that `rank` is in, when nobody links roots any more.
+/// Returns the root of the tree of `rank`, after all roots have been linked.
 ///
-/// The way is not halved here: a thread that stored what it read a while ago could undo another
+/// This does not halve the path, because a thread that stores an outdated parent could undo another
 /// thread's [`Flatten`].
 #[inline(always)]
 fn final_root_of(parents: Global<u32>, mut rank: u32) -> u32 {
-    // At most as many steps as ranks: a parent is less than its child.
+    // At most as many steps as ranks, because a parent is less than its child.
     loop {
         let parent = parents.atomic(rank as u64).load();
         if parent == rank {
@@ -194,10 +197,10 @@ fn final_root_of(parents: Global<u32>, mut rank: u32) -> u32 {
     }
 }
 
-/// Returns the root of the tree that `rank` is in. Other threads may be linking roots.
+/// Returns the root of the tree of `rank`, while other threads may be linking roots.
 #[inline(always)]
 fn root_of(parents: Global<u32>, mut rank: u32) -> u32 {
-    // At most as many steps as ranks: a parent is less than its child.
+    // At most as many steps as ranks, because a parent is less than its child.
     loop {
         let parent = parents.atomic(rank as u64).load();
         if parent == rank {
@@ -207,25 +210,25 @@ fn root_of(parents: Global<u32>, mut rank: u32) -> u32 {
         if above == parent {
             return parent;
         }
-        // The way is halved for whoever comes next. Whatever is stored here is further up the same
+        // The path is halved for later searches. Every value stored here is further up the same
         // tree, so it does not matter which thread stores last.
         parents.atomic(rank as u64).store(above);
         rank = above;
     }
 }
 
-/// Makes one tree of those that `a` and `b` are in. The smaller root stays a root.
+/// Joins the trees of `a` and `b`. The smaller root stays a root.
 #[inline(always)]
 fn unite(parents: Global<u32>, mut a: u32, mut b: u32) {
-    // At most as many steps as ranks: each failure leads to a smaller one.
+    // At most as many steps as ranks, because each failure leads to a smaller one.
     loop {
         (a, b) = (root_of(parents, a), root_of(parents, b));
         if a == b {
             return;
         }
         let (lower, upper) = if a < b { (a, b) } else { (b, a) };
-        // Parents are smaller than their children, so there is no circle, and a link that another
-        // thread made first shortens what is left to do.
+        // Parents are smaller than their children, so there is no cycle. If another thread has
+        // linked `upper` first, only its new parent and `lower` are left to unite.
         let held = parents.atomic(upper as u64).compare_exchange(upper, lower);
         if held == upper {
             return;

@@ -1,4 +1,4 @@
-//! Which regions of a surface lie inside a closed mesh: its winding numbers about one voxel of
+//! The search for a surface's regions inside a closed mesh, by winding numbers about one voxel of
 //! each.
 
 use super::flood::is_set;
@@ -19,12 +19,12 @@ pub struct WindParams {
 }
 
 gpu_kernels::kernel! {
-    /// Adds to `windings[ranks[i]]`, for every seed `i`, how often the mesh winds around the middle
-    /// of its voxel. One thread a triangle.
+    /// Adds, for every seed `i`, the mesh's winding number about the middle of the seed's voxel to
+    /// `windings[ranks[i]]`. One thread per triangle.
     ///
-    /// A winding number is the number of triangles that a ray from the middle along x leaves the
-    /// mesh through, less those that it enters through. No triangle may touch a seed's voxel.
-    /// `seeds` are keys in ascending order, and `count[0]` says how many.
+    /// A winding number is the number of triangles through which a ray from the middle along x
+    /// leaves the mesh, less the number through which it enters. No triangle may touch a seed's
+    /// voxel. `seeds` are keys in ascending order, and `count[0]` is their count.
     Wind<>, "shapes_wind", threads 256;
     {
         corners: Global<u64>, triangles: Global<u32>, seeds: Global<u32>, ranks: Global<u32>, count: Global<u32>,
@@ -51,7 +51,8 @@ impl Wind {
             if high_y < 0.0 || high_z < 0.0 {
                 return;
             }
-            // The voxels whose middles may be between the least and the greatest coordinate.
+            // The voxels whose middles may lie between the triangle's least and greatest
+            // coordinates.
             let (from_y, to_y) = (low_y as u32, (high_y as u32).min(side - 1));
             let mut z = low_z as u32;
             while z <= (high_z as u32).min(side - 1) && from_y <= to_y {
@@ -77,7 +78,7 @@ impl Wind {
     }
 }
 
-/// Returns the number of the first seed that is not below `key`.
+/// Returns the index of the first seed that is not below `key`.
 #[inline(always)]
 fn first_from(seeds: Global<u32>, count: u32, key: u32) -> u32 {
     let (mut low, mut high) = (0, count);
@@ -92,11 +93,11 @@ fn first_from(seeds: Global<u32>, count: u32, key: u32) -> u32 {
     low
 }
 
-/// Returns what a triangle adds to the winding number about a point: 1 if the ray along x from
-/// there leaves through it, -1 if it enters.
+/// Returns what a triangle adds to the winding number about a point: 1 if the point's ray along x
+/// leaves the mesh through it, -1 if it enters, 0 if it misses.
 #[inline(always)]
 fn winding([a, b, c]: [Vector; 3], from: Vector) -> i32 {
-    // The triangle's outline, seen along x, winds around the ray or not.
+    // Seen along x, the outline winds around the ray (1 or -1) or not (0).
     let around = crossing(a, b, from) + crossing(b, c, from) + crossing(c, a, from);
     if around == 0 {
         return 0;
@@ -107,7 +108,7 @@ fn winding([a, b, c]: [Vector; 3], from: Vector) -> i32 {
     } else if high < from[0] {
         false
     } else {
-        // Where the ray meets the plane, less where it starts, times the normal's x.
+        // The distance along x from the ray's start to the triangle's plane, times the normal's x.
         let normal = cross(minus(b, a), minus(c, a));
         let to = minus(a, from);
         let distance = normal[0] * to[0] + normal[1] * to[1] + normal[2] * to[2];
@@ -117,10 +118,10 @@ fn winding([a, b, c]: [Vector; 3], from: Vector) -> i32 {
 }
 
 /// Returns whether an edge, seen along x, crosses the half-line from `from` along y: 1 if upwards
-/// in z, -1 if downwards.
+/// in z, -1 if downwards, 0 if not at all.
 ///
-/// The edge is always looked at from its lower end, so both triangles that share it get the same
-/// answer, whatever is lost in rounding: a closed mesh has no gaps.
+/// The edge is always evaluated from its lower end. So both triangles that share it get the same
+/// answer despite rounding, and a closed mesh has no gaps.
 #[inline(always)]
 fn crossing(p: Vector, q: Vector, from: Vector) -> i32 {
     let upwards = p[2] < q[2];
@@ -145,8 +146,8 @@ pub struct ClassifyParams {
 }
 
 gpu_kernels::kernel! {
-    /// Tells each voxel whether it is inside: bit `i mod 32` of `inside[i / 32]` is set if voxel
-    /// `i` is no wall and the winding number of its root is not 0. One thread a voxel.
+    /// Flags the voxels inside: bit `i mod 32` of `inside[i / 32]` is set if voxel `i` is no wall
+    /// and the winding number of its root is not 0. One thread per voxel.
     ///
     /// Adds the count of voxels inside to `counts[0]`, and the count of walls to `counts[1]`.
     Classify<>, "shapes_classify", threads 256;
@@ -156,7 +157,7 @@ gpu_kernels::kernel! {
     }
 }
 
-/// What a voxel is.
+/// The class of a voxel; neither means outside.
 #[derive(Clone, Copy)]
 struct Class {
     inside: bool,

@@ -1,4 +1,4 @@
-//! Corners and triangles of a mesh, as kernels read them; meshes that move and deform.
+//! The arrays of a mesh as kernels read them, and meshes that move and deform.
 
 use gpu_kernels::seam::{Block, Global};
 
@@ -10,7 +10,7 @@ pub type Vector = [f64; 3];
 pub struct Mesh {
     /// The bits of three coordinates for each corner.
     pub corners: Global<u64>,
-    /// The numbers of three corners for each triangle.
+    /// The indices of three corners for each triangle.
     pub triangles: Global<u32>,
 }
 
@@ -48,8 +48,8 @@ pub fn cross(a: Vector, b: Vector) -> Vector {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
-/// The motion of a mesh: it is twisted about its own y axis and swells, then is turned, scaled and
-/// shifted as a whole.
+/// The motion of a mesh, which is twisted about its own y axis and swells, and then is turned,
+/// scaled and shifted as a whole.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Motion {
@@ -57,8 +57,7 @@ pub struct Motion {
     pub corners: u64,
     /// The tangent of half the angle by which the corners at a height of 1 are twisted.
     pub twist: f64,
-    /// The part by which the corners at height 0 go away from the y axis; at a height of 1 or -1
-    /// none do.
+    /// The fraction by which corners at height 0, but none at 1 or -1, move away from the y axis.
     pub swell: f64,
     /// The rows of the matrix that turns and scales.
     pub turn: [[f64; 3]; 3],
@@ -67,10 +66,10 @@ pub struct Motion {
 }
 
 impl Motion {
-    /// Returns the place to which a corner goes.
+    /// Returns the position to which a corner moves.
     #[inline(always)]
     pub fn apply(&self, [x, y, z]: Vector) -> Vector {
-        // Sine and cosine of an angle are rational in the tangent of its half.
+        // Sine and cosine of an angle are rational functions of the tangent of half the angle.
         let tangent = self.twist * y;
         let square = tangent * tangent;
         let (cos, sin) = ((1.0 - square) / (1.0 + square), 2.0 * tangent / (1.0 + square));
@@ -83,7 +82,7 @@ impl Motion {
 }
 
 gpu_kernels::kernel! {
-    /// Writes the corners of `corners`, moved, to `moved`. One thread a corner.
+    /// Writes the moved corners of `corners` to `moved`. One thread per corner.
     MoveCorners<>, "shapes_move", threads 256;
     { corners: Global<u64>, moved: Global<u64>, plan: Motion }
 }

@@ -1,13 +1,14 @@
-//! Two shapes that move: the voxels of their surfaces, and which part of each lies inside the
-//! other, the application that (Alcantara 2011, figure 4.1) shows.
+//! Two moving shapes: the voxels of their surfaces, and the part of each surface inside the other
+//! shape. This is the application that (Alcantara 2011, figure 4.1) shows.
 //!
 //! These kernels belong to the example `shapes`.
 //!
-//! **Grid.** A voxel is a closed unit cube with whole corners. Its coordinates have
-//! [`COORDINATE_BITS`] bits each, and make its key ([`pack`]), so keys are in the order of z, y, x.
+//! **Grid.** A voxel is a closed unit cube with whole coordinates. Its coordinates have
+//! [`COORDINATE_BITS`] bits each and form its key ([`pack`]), so keys are ordered by z, then y,
+//! then x.
 //!
-//! **Numbers.** Coordinates are `f64`, whose bits arrays of words hold. Kernels add, subtract,
-//! multiply, divide and compare them and do nothing else, so every engine gets the same bits.
+//! **Numbers.** Coordinates are `f64`, stored as bits in arrays of words. Kernels only add,
+//! subtract, multiply, divide and compare them, so every engine computes the same bits.
 
 mod flood;
 mod inside;
@@ -20,12 +21,12 @@ pub use inside::{Classify, ClassifyParams, Wind, WindParams};
 pub use mesh::{Motion, MoveCorners};
 pub use surface::{CountPieces, PIECE_COLUMNS, SurfaceParams, Voxelize};
 
-/// The bits of each of a voxel's three coordinates in its key.
+/// The number of bits of each of a voxel's three coordinates in its key.
 pub const COORDINATE_BITS: u32 = 10;
-/// The most voxels along a side of the grid.
+/// The maximum number of voxels along a side of the grid.
 pub const MAX_SIDE: u32 = 1 << COORDINATE_BITS;
-/// The voxel units by which voxels are taken too large, so that rounding adds a voxel to a surface
-/// but never loses one.
+/// The length, in voxels, by which voxels are enlarged, so that rounding may add a voxel to a
+/// surface but never loses one.
 pub const SLACK: f64 = 1e-9;
 
 /// Returns the key of a voxel.

@@ -1,27 +1,27 @@
-//! Which voxels a triangle touches: the test of separating axes.
+//! The test of which voxels a triangle touches, by separating axes.
 //!
-//! A triangle and a cube are apart exactly if their shadows on one of thirteen lines are. Three are
-//! the cube's own, one is the triangle's normal, and nine are at right angles to an edge of each.
-//! The triangle is seen along the axis that its normal is nearest to, so few voxels of a column of
-//! the grid come near it.
+//! A triangle and a cube are apart exactly if their projections on one of thirteen lines are apart.
+//! Three lines are the cube's axes, one is the triangle's normal, and nine are perpendicular to an
+//! edge of each. Columns run along the axis nearest to the normal, so few of their voxels come near
+//! the triangle.
 
 use super::SLACK;
 use super::mesh::{Vector, cross, extent, minus};
 
-/// The shadow of a triangle on a line in the plane of two axes, and of a unit cube around a point.
+/// The projections of a triangle and a unit cube on a line in the plane of two axes.
 #[derive(Clone, Copy)]
 struct Shadow {
     /// The direction of the line.
     along: [f64; 2],
-    /// The least position of the cube's middle on the line at which it is not apart.
+    /// The least position of the cube's middle at which it is not apart.
     low: f64,
-    /// The greatest.
+    /// The greatest position of the cube's middle at which it is not apart.
     high: f64,
 }
 
 impl Shadow {
-    /// Returns the shadow on the line at right angles to the edge from `from` to `to`. The edge is
-    /// a point of that line, so the third corner gives the triangle's other end.
+    /// Returns the projections on the line perpendicular to the edge from `from` to `to`. The edge
+    /// is one point of this line, so the third corner gives the triangle's other end.
     #[inline(always)]
     fn new(from: [f64; 2], to: [f64; 2], third: [f64; 2]) -> Self {
         let along = [from[1] - to[1], to[0] - from[0]];
@@ -31,7 +31,7 @@ impl Shadow {
         Self { along, low: low - reach, high: high + reach }
     }
 
-    /// Returns whether the cube around this point is apart from the triangle.
+    /// Returns whether the cube around a point is apart from the triangle on this line.
     #[inline(always)]
     fn is_apart(&self, first: f64, second: f64) -> bool {
         let at = self.along[0] * first + self.along[1] * second;
@@ -39,24 +39,24 @@ impl Shadow {
     }
 }
 
-/// A triangle, prepared for the test. Its axes are the grid's axes in another order, which keeps
-/// their sense of rotation; the last one is the one that its normal is nearest to.
+/// A triangle, prepared for the test. Its axes are the grid's axes, permuted cyclically so that the
+/// last one is the nearest to the triangle's normal.
 #[derive(Clone, Copy)]
 pub struct Prepared {
-    /// The number of the grid's axis that is the last one here.
+    /// The index of the grid's axis that is the last axis here.
     axis: u32,
     /// The first voxel of the box around the triangle.
     low: [u32; 3],
-    /// The number of columns along the first axis, and in all; 0 if the triangle is beside the
-    /// grid.
+    /// The number of columns along the first axis, and in all; both are 0 if the triangle is
+    /// outside the grid.
     columns: [u64; 2],
-    /// The last voxel along the last axis.
+    /// The index of the box's last voxel along the last axis.
     last: u32,
     corners: [Vector; 3],
 }
 
 impl Prepared {
-    /// Prepares a triangle, for a grid with `side` voxels a side.
+    /// Prepares a triangle for a grid with `side` voxels per side.
     #[inline(always)]
     pub fn new([a, b, c]: [Vector; 3], side: u32) -> Self {
         let normal = cross(minus(b, a), minus(c, a));
@@ -76,25 +76,24 @@ impl Prepared {
             // A corner on the plane between two voxels touches both.
             let (least, most) = (least - SLACK, most + SLACK);
             inside &= most >= 0.0 && least <= side as f64;
-            // These casts saturate, and cut off what is behind the point.
+            // These casts saturate and discard the fraction.
             low[i] = (least as u32).min(side - 1);
             high[i] = (most as u32).min(side - 1);
         }
-        // Beside the grid, and where a coordinate is no number, the box may end before it begins.
+        // Outside the grid, or with a coordinate that is NaN, the box may end before it begins.
         let length = |i: usize| if inside { (high[i] - low[i] + 1) as u64 } else { 0 };
         let width = length(0);
         Self { axis, low, columns: [width, width * length(1)], last: high[2], corners }
     }
 
-    /// Returns the number of columns of the grid, along the last axis, in which the triangle may
-    /// be.
+    /// Returns the number of columns of the grid, along the last axis, that the triangle may touch.
     #[inline(always)]
     pub fn columns(&self) -> u64 {
         self.columns[1]
     }
 
-    /// Calls `found` once for every voxel that the triangle touches in the columns from number
-    /// `first` to number `end`, in a fixed order.
+    /// Calls `found` once for every voxel that the triangle touches in the columns `first..end`, in
+    /// a fixed order.
     #[inline(always)]
     pub fn each_voxel(&self, first: u64, end: u64, mut found: impl FnMut([u32; 3])) {
         let [a, b, c] = self.corners;
@@ -107,8 +106,8 @@ impl Prepared {
         };
         let (flat, side, front) = (shadows(flat), shadows(side), shadows(front));
         let normal = cross(minus(b, a), minus(c, a));
-        // However inexact the normal of a triangle that is nearly a line, the shadows on it are of
-        // all three corners, so what touches is never apart.
+        // A nearly linear triangle may have an inexact normal. As all corners are projected on it,
+        // a touching voxel is never taken to be apart.
         let along = |corner: Vector| normal[0] * corner[0] + normal[1] * corner[1] + normal[2] * corner[2];
         let (low, high) = extent(along(a), along(b), along(c));
         let plane = 0.5 * (low + high);
@@ -122,15 +121,15 @@ impl Prepared {
             }
             let (mut from, mut to) = (self.low[2], self.last);
             if normal[2] != 0.0 {
-                // The plane's height over the middle of the column, and how far a voxel's middle
-                // may be from it.
+                // The plane's height at the column's middle, and a voxel's greatest distance from
+                // it.
                 let height = (plane - normal[0] * middle_x - normal[1] * middle_y) / normal[2];
                 let reach = reach / normal[2].abs();
                 let (least, most) = (height - reach - 0.5, height + reach - 0.5);
                 if most < from as f64 || least > to as f64 {
                     continue;
                 }
-                // Rounded up, and rounded down.
+                // `from` is rounded up, and `to` is rounded down.
                 let whole = least as u32;
                 from = from.max(whole + ((whole as f64) < least) as u32);
                 to = to.min(most as u32);
@@ -148,7 +147,7 @@ impl Prepared {
         }
     }
 
-    /// Returns a voxel in the order of the grid's axes.
+    /// Returns a voxel's coordinates in the order of the grid's axes.
     #[inline(always)]
     fn back(&self, [x, y, z]: [u32; 3]) -> [u32; 3] {
         match self.axis {
@@ -159,7 +158,7 @@ impl Prepared {
     }
 }
 
-/// Returns a point with its axes in another order: `axis` comes last.
+/// Returns a point with its axes permuted cyclically, so that `axis` is last.
 #[inline(always)]
 fn turned([x, y, z]: Vector, axis: u32) -> Vector {
     match axis {

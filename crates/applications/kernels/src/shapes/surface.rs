@@ -1,12 +1,12 @@
-//! From triangles to the voxels that they touch, in two passes: counting, then writing at offsets
-//! that the counts give.
+//! The search for the voxels that triangles touch. The first pass counts them, and the second
+//! writes them at offsets from the counts.
 
 use super::mesh::Mesh;
 use super::overlap::Prepared;
 use super::pack;
 use gpu_kernels::seam::{Block, Global};
 
-/// The most columns of a piece: a thread's share of a triangle. A large triangle has many pieces.
+/// The maximum number of columns of a piece, which is a thread's part of a triangle.
 pub const PIECE_COLUMNS: u64 = 32;
 
 /// The scalar arguments of [`CountPieces`] and [`Voxelize`].
@@ -17,14 +17,14 @@ pub struct SurfaceParams {
     pub triangles: u64,
     /// The number of pieces of all triangles. [`CountPieces`] does not use it.
     pub pieces: u64,
-    /// The voxels along a side of the grid: 1 to [`MAX_SIDE`](super::MAX_SIDE).
+    /// The number of voxels along a side of the grid: 1 to [`MAX_SIDE`](super::MAX_SIDE).
     pub side: u32,
     /// Unused.
     pub padding: u32,
 }
 
 gpu_kernels::kernel! {
-    /// Writes the number of pieces of triangle `i` to `pieces[i]`. One thread a triangle.
+    /// Writes the number of pieces of triangle `i` to `pieces[i]`. One thread per triangle.
     CountPieces<>, "shapes_pieces", threads 256;
     { corners: Global<u64>, triangles: Global<u32>, pieces: Global<u64>, plan: SurfaceParams }
 }
@@ -42,12 +42,12 @@ impl CountPieces {
 }
 
 gpu_kernels::kernel! {
-    /// Counts the voxels that the triangle of piece `i` touches in it, in `offsets[i]`; or writes
-    /// their keys, beginning at `keys[offsets[i]]`, and the triangle's index beside each. One
-    /// thread a piece.
+    /// Writes the count of voxels that a triangle touches in piece `i` to `offsets[i]`. If `WRITE`,
+    /// writes their keys instead, starting at `keys[offsets[i]]`, and the triangle's index for
+    /// each. One thread per piece.
     ///
-    /// The pieces of triangle `t` begin at index `starts[t]`. Counting, `keys` and `numbers` may be
-    /// null.
+    /// The pieces of triangle `t` begin at index `starts[t]`. Without `WRITE`, `keys` and `numbers`
+    /// may be null.
     Voxelize<; const WRITE: bool>, "shapes_count" | "shapes_write", threads 128;
     {
         corners: Global<u64>, triangles: Global<u32>, starts: Global<u64>, offsets: Global<u64>,
@@ -80,11 +80,11 @@ impl<const WRITE: bool> Voxelize<WRITE> {
     }
 }
 
-/// Returns the triangle that a piece belongs to: the last one that starts there or before.
+/// Returns the triangle of a piece: the last triangle whose pieces start at or before it.
 #[inline(always)]
 fn triangle_of(starts: Global<u64>, triangles: u64, piece: u64) -> u64 {
     let (mut low, mut high) = (0, triangles);
-    // At most 64 steps: each halves the range.
+    // At most 64 rounds, because each halves the range.
     while high - low > 1 {
         let middle = low.midpoint(high);
         if starts.load_read_only(middle) <= piece {

@@ -13,7 +13,7 @@ pub fn write(spectrum: &Spectrum, k: u32, file: ChartFile<'_>) -> anyhow::Result
     file.write(SIZE, &Points { points, k })
 }
 
-/// Counts, and how many k-mers have each.
+/// Counts, and the number of k-mers with each.
 struct Points {
     points: Vec<(f64, f64)>,
     k: u32,
@@ -27,7 +27,7 @@ impl Chart for Points {
         let title = format!("How many {k}-mers occur how often");
         let x = ("occurrences of a k-mer", 0.8..highest.max(10.0) * 1.3);
         let mut chart = log_axes(area, &title, [x, ("different k-mers", 0.8..most.max(10.0) * 1.3)], 110)?;
-        // Only neighbouring counts are joined: between others are counts that no k-mer has.
+        // Only consecutive counts are joined, because no k-mer has a count in a gap.
         for run in points.chunk_by(|one, next| one.0 + 1.0 == next.0) {
             chart.draw_series(LineSeries::new(run.iter().copied(), BLUE.stroke_width(2)))?;
         }

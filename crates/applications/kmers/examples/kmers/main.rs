@@ -1,5 +1,5 @@
-//! The example counts the k-mers of sequences, prints the most frequent ones, and draws how many
-//! occur how often.
+//! An example that counts the k-mers of sequences, prints the most frequent ones, and draws how
+//! many have each count.
 
 mod chart;
 mod output;
@@ -49,29 +49,29 @@ struct Arguments {
     /// The number of bases of a k-mer, 1 to 32
     #[arg(short, default_value_t = 21, value_parser = clap::value_parser!(u32).range(1..=32))]
     k: u32,
-    /// Count a k-mer and its reverse complement apart
+    /// Count a k-mer and its reverse complement separately
     #[arg(short, long)]
     not_canonical: bool,
     /// The number of k-mers to show
     #[arg(short, long, default_value_t = 10)]
     top: u32,
-    /// Write how many k-mers occur how often to this file, as CSV
+    /// Write the number of k-mers with each count to this file, as CSV
     #[arg(short, long, value_name = "FILE")]
     spectrum: Option<PathBuf>,
-    /// Draw how many k-mers occur how often: .svg or .png
+    /// Draw the number of k-mers with each count to this file: .svg or .png
     #[arg(short, long, value_name = "FILE")]
     chart: Option<PathBuf>,
     /// Write all k-mers and their counts to this file, a line each, in any order
     #[arg(long, value_name = "FILE")]
     dump: Option<PathBuf>,
-    /// Where k-mers are counted: best, cpu, cuda or cuda:N
+    /// The device that counts k-mers: best, cpu, cuda or cuda:N
     #[arg(short, long, default_value = "best")]
     device: String,
-    /// The most k-mers that are sorted at once, in millions; where more cannot be told apart, a map
-    /// counts them
+    /// The maximum number of k-mers sorted at once, in millions. A map counts larger bins, which
+    /// cannot be divided
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=4000))]
     batch: u16,
-    /// Before all else, write a made-up genome of so many bases to the file, which must not exist
+    /// First of all, write a made-up genome of this many bases to the file, which must not exist
     #[arg(long, value_name = "BASES", value_parser = clap::value_parser!(u64).range(1..=1 << 33))]
     make: Option<u64>,
     #[command(flatten)]
@@ -83,7 +83,7 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
-    // What is wrong with the command is said before a long file is read.
+    // Errors in the command are reported before a long file is read.
     let chart = arguments.chart.as_deref().map(ChartFile::new).transpose()?;
     let device: Device = arguments.device.parse()?;
     arguments.memory.apply(&device).context(memory::CANNOT_LIMIT)?;

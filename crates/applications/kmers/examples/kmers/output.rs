@@ -1,5 +1,4 @@
-//! What the program prints and writes: the most frequent k-mers, a summary, the spectrum, all
-//! counts.
+//! The program's output: the most frequent k-mers, a summary, the spectrum, and all counts.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -45,7 +44,7 @@ pub fn write_spectrum(spectrum: &Spectrum, path: &Path) -> anyhow::Result<()> {
     write().with_context(|| cannot_write(path, "--spectrum"))
 }
 
-/// A file with all k-mers and their counts, one a line.
+/// A file with all k-mers and their counts, one k-mer per line.
 pub struct Dump<'p> {
     path: &'p Path,
     k: u32,
@@ -69,7 +68,7 @@ impl<'p> Dump<'p> {
     }
 }
 
-/// What is told besides the k-mers.
+/// The summary printed after the k-mers.
 pub struct Summary<'a> {
     pub device: &'a Device,
     pub packed: &'a Packed,

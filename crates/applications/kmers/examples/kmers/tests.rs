@@ -1,11 +1,11 @@
-//! The program, run as a person runs it: in a process of its own.
+//! Tests of the program, which runs in its own process.
 
 mod hostile;
 
 use super::Arguments;
 use warpnest_applications_shared::testing::{self, Folder, gzip, printed};
 
-/// Is the program where a test started it, and does nothing otherwise.
+/// Runs the program if a test started this process for it.
 #[test]
 fn run_as_a_program() {
     testing::run_as_a_program("kmers", super::run);
@@ -32,7 +32,7 @@ fn kmers_are_printed_written_drawn_and_summed_up() {
     let text = folder.write("text.fa", TEXT);
     let [svg, csv, dump] = ["spectrum.svg", "spectrum.csv", "all.tsv"].map(|name| folder.path(name));
     let [out, error] = printed(&[&text, "-k", "3", "--top", "2", "--chart", &svg, "--spectrum", &csv, "--dump", &dump]);
-    // ACG and its reverse complement CGT; CGA and TCG; GAC and GTC; GGG and CCC.
+    // Reverse complements count together: ACG with CGT, CGA with TCG, GAC with GTC, GGG with CCC.
     assert_eq!(
         table(&out),
         [
@@ -71,7 +71,7 @@ fn several_files_also_compressed_ones_are_counted_together() {
     assert!(error.contains("17 bases and 1 other letters in 3 records"), "{error}");
     let (size, pixels) = testing::pixels(&png);
     assert_eq!(size, [1000, 640]);
-    // Two points of 37 pixels each, and a line between them.
+    // The chart has two points of 37 pixels each, and a line between them.
     let blue = pixels.iter().filter(|pixel| **pixel == [0, 114, 178]).count();
     assert!((2 * 37..3000).contains(&blue), "{blue}");
 }
@@ -83,7 +83,7 @@ fn a_made_up_genome_is_written_once_and_counted_in_one_batch_and_in_many() {
     let [_, error] = printed(&[&genome, "--make", "2100000", "--spectrum", &csv]);
     let one = std::fs::read_to_string(&csv).unwrap();
     assert!(error.contains(" in 1 records; "), "{error}");
-    // Short k-mers are in one bin, which one batch does not hold: a map counts them.
+    // Short k-mers are all in one bin, which is larger than a batch, so a map counts them.
     for (k, batches) in [("21", ["1", "64"]), ("12", ["1", "64"])] {
         let [few, many] = batches.map(|batch| {
             printed(&[&genome, "-k", k, "--batch", batch, "--spectrum", &csv]);

@@ -1,4 +1,4 @@
-//! Counts beside a plain count of texts, and files that are none.
+//! Tests of counts, compared with plain counts of texts, and of malformed files.
 
 use super::*;
 use crate::bases::text_of;
@@ -25,7 +25,7 @@ fn file_of(bytes: &[u8]) -> NamedTempFile {
     file
 }
 
-/// Returns records as FASTA, with lines of a length.
+/// Returns records as FASTA, in lines of `line` letters.
 fn fasta(records: &[Vec<u8>], line: usize, end: &str) -> Vec<u8> {
     let mut text = Vec::new();
     for (number, record) in records.iter().enumerate() {
@@ -34,7 +34,7 @@ fn fasta(records: &[Vec<u8>], line: usize, end: &str) -> Vec<u8> {
             text.extend_from_slice(line);
             text.extend_from_slice(end.as_bytes());
         }
-        // A last record without any line would be cut short.
+        // Without it, a last record without letters would be truncated.
         text.extend_from_slice(end.as_bytes());
     }
     text
@@ -49,7 +49,7 @@ fn fastq(records: &[Vec<u8>], end: &str) -> Vec<u8> {
     text
 }
 
-/// Returns the counts of k-mers, by their texts alone.
+/// Returns the counts of k-mers, computed from their texts alone.
 fn plain(records: &[Vec<u8>], k: usize, canonical: bool) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
     for record in records {
@@ -67,7 +67,7 @@ fn plain(records: &[Vec<u8>], k: usize, canonical: bool) -> BTreeMap<String, u64
 }
 
 fn options(k: u32, canonical: bool) -> Options {
-    // Short texts, so that many a record is in several of them.
+    // Texts are short, so that many records are spread over several texts.
     Options { k, canonical, text_bytes: 100, ..Options::default() }
 }
 
@@ -82,7 +82,7 @@ fn read_all(files: &[&NamedTempFile], options: Options) -> Result<Packed, PackEr
     Ok(packed)
 }
 
-/// Returns the counts by their texts, and a survey of three.
+/// Returns the counts by text, and a survey with the three most frequent k-mers.
 fn counted(packed: &Packed, at_once: usize) -> (BTreeMap<String, u64>, Survey) {
     let mut all = BTreeMap::new();
     let counted = Survey::of::<Infallible>(&Device::cpu(), packed, (at_once, 3), &mut |pairs| {
@@ -95,7 +95,7 @@ fn counted(packed: &Packed, at_once: usize) -> (BTreeMap<String, u64>, Survey) {
     (all, survey)
 }
 
-/// Counts a file of records, and compares with the plain count.
+/// Counts the k-mers of a file, and compares the result with the plain count.
 fn check(file: &NamedTempFile, records: &[Vec<u8>], options: Options, limits: &[usize]) {
     let expected = plain(records, options.k as usize, options.canonical);
     let packed = read_all(&[file], options).unwrap();
@@ -118,7 +118,7 @@ fn check(file: &NamedTempFile, records: &[Vec<u8>], options: Options, limits: &[
     }
 }
 
-/// Returns the letters of a record: mostly bases, sometimes repeated ones.
+/// Returns a strategy for letters of a record: mostly bases, sometimes repeated.
 fn record() -> impl Strategy<Value = Vec<u8>> {
     let any = vec(select(b"ACGTACGTACGTACGTacgtacgtNnRyU-*".to_vec()), 0..150);
     let few = vec(select(b"AC".to_vec()), 0..100);
@@ -166,7 +166,7 @@ proptest! {
     }
 }
 
-/// Reads a file that may be anything.
+/// Reads a file with arbitrary contents.
 fn read_one(bytes: &[u8]) -> Result<Packed, PackError> {
     let file = file_of(bytes);
     Packed::read(&[file.path().to_owned()], options(3, true), &|_| ())
@@ -181,7 +181,7 @@ fn palindromes_count_once_where_they_are() {
     let records = [b"ACGTACGT".to_vec(), b"AATT".to_vec()];
     let file = file_of(&fasta(&records, 60, "\n"));
     let found = |canonical| counted(&read_all(&[&file], options(4, canonical)).unwrap(), 1 << 20).0;
-    // ACGT, GTAC and AATT are their own reverse complements; CGTA and TACG are each other's.
+    // ACGT, GTAC and AATT are their own reverse complements, and CGTA is TACG's.
     assert_eq!(found(true), expected(&[("AATT", 1), ("ACGT", 2), ("CGTA", 2), ("GTAC", 1)]));
     assert_eq!(found(false), expected(&[("AATT", 1), ("ACGT", 2), ("CGTA", 1), ("GTAC", 1), ("TACG", 1)]));
     for k in (2..=32).step_by(2) {
@@ -238,7 +238,7 @@ fn lengths_that_no_key_has_are_refused() {
         let error = read_all(&[&file], options(k, true)).unwrap_err();
         assert!(matches!(error, PackError::Length { k: refused } if refused == k), "{error}");
     }
-    // Longer k-mers than any record are none.
+    // There are no k-mers longer than all records.
     let packed = read_all(&[&file], options(5, true)).unwrap();
     assert_eq!((packed.totals.kmers, packed.totals.bases), (0, 4));
     assert_eq!(counted(&packed, 100), (BTreeMap::new(), Survey::default()));
@@ -282,7 +282,7 @@ fn a_record_may_not_take_all_memory() {
     let error = read_all(&[&file], limited(1 << 20)).unwrap_err();
     assert!(matches!(&error, PackError::Read(ReadError::TooLong { record: 2, limit: Size(0x10_0000), .. })), "{error}");
     assert_eq!(read_all(&[&file], limited(1 << 22)).unwrap().totals.records, 2);
-    // Lines count, too.
+    // Lines take memory, too.
     let file = file_of(&[b">x\n", &b"\n".repeat(1 << 20)[..], b">y\nA\n"].concat());
     assert!(read_all(&[&file], limited(1 << 22)).is_err());
 }

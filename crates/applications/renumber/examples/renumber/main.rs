@@ -1,4 +1,4 @@
-//! The example gives the nodes of a made-up graph dense ids, and says how fast.
+//! An example that gives the nodes of a made-up graph dense ids, and prints the rates.
 
 #[cfg(test)]
 mod tests;
@@ -16,11 +16,11 @@ use warpnest_applications_shared::program;
 use warpnest_renumber::graph::{Degrees, Graph};
 use warpnest_renumber::renumber::{Renumbered, Stage, renumber};
 
-/// The edges on a GPU, unless the command says how many.
+/// The default number of edges on a GPU.
 const GPU_EDGES: usize = 100_000_000;
-/// The same on the cores of a CPU.
+/// The default number of edges on the cores of a CPU.
 const CPU_EDGES: usize = 4_000_000;
-/// The edges for each node, unless the command says how many nodes there are.
+/// The default number of edges per node.
 const EDGES_A_NODE: usize = 8;
 
 /// Give the nodes of a made-up graph, whose ids are random numbers of 64 bits, dense ids: 0, 1, 2,
@@ -38,10 +38,10 @@ struct Arguments {
     /// The number of edges [default: 100,000,000 on a GPU, 4,000,000 on a CPU]
     #[arg(short, long, value_parser = clap::value_parser!(u32).range(1..1 << 30))]
     edges: Option<u32>,
-    /// The number of nodes that edges are between [default: an eighth of the edges]
+    /// The number of nodes to choose the ends of edges from [default: an eighth of the edges]
     #[arg(short, long, value_parser = clap::value_parser!(u64).range(1..1 << 48))]
     nodes: Option<u64>,
-    /// How edges choose their ends
+    /// The distribution of the edges' ends over the nodes
     #[arg(long, value_enum, default_value_t = Choice::PowerLaw)]
     degrees: Choice,
     /// The exponent of the power law: node r has a frequency about proportional to 1 / r^exponent
@@ -53,14 +53,14 @@ struct Arguments {
     /// The seed of the graph
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Where the table lives: best, cpu, cuda or cuda:N
+    /// The device that holds the table: best, cpu, cuda or cuda:N
     #[arg(short, long, default_value = "best")]
     device: String,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Choice {
-    /// All nodes alike
+    /// All nodes are equally frequent
     Uniform,
     /// Few nodes have most edges
     PowerLaw,
@@ -106,7 +106,7 @@ fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
         done.nodes,
         making.as_secs_f64()
     )?;
-    // It has room for as many nodes as there are ends.
+    // The table has space for as many nodes as there are ends.
     writeln!(out, "table      {} bytes, {:.1} an end", done.table_bytes, done.table_bytes as f64 / ends.len() as f64)?;
     print_times(&done, arguments.in_order, ends.len(), out)?;
     ensure!(done.wrong == 0, "{} of {} ends have a wrong id: this is a bug of warpnest", done.wrong, ends.len());
@@ -114,7 +114,7 @@ fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Prints the stages on the device, with their rates.
+/// Prints the times of the stages on the device, with their rates.
 fn print_times(done: &Renumbered, in_order: bool, ends: usize, out: &mut impl Write) -> io::Result<()> {
     let order = if in_order { ", in order of appearance" } else { ", in any order" };
     for stage in [Stage::Build, Stage::Rebuild, Stage::Ids, Stage::Back] {

@@ -1,9 +1,9 @@
-//! The program, run as a person runs it: in a process of its own.
+//! Tests of the program, which runs in its own process.
 
 use super::Arguments;
 use warpnest_applications_shared::testing::{self, printed};
 
-/// Is the program where a test started it, and does nothing otherwise.
+/// Runs the program if a test started this process for it.
 #[test]
 fn run_as_a_program() {
     testing::run_as_a_program("renumber", super::run);

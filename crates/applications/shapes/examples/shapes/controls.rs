@@ -1,4 +1,4 @@
-//! What a person does with mouse and keys, and what it changes.
+//! The input of a user by mouse and keys, and the state that it changes.
 
 use minifb::Key;
 use warpnest_shapes::animation::Hand;
@@ -11,17 +11,17 @@ pub struct Input {
     pub mouse: Option<[f64; 2]>,
     /// The height of the window in pixels.
     pub height: f64,
-    /// Whether the button is held that turns the shape.
+    /// Whether the button that turns the chosen shape is held.
     pub turning: bool,
-    /// Whether the button is held that moves it.
+    /// Whether the button that moves the chosen shape is held.
     pub moving: bool,
-    /// The arrows that are held: right and up are 1, left and down -1.
+    /// The arrow keys that are held: right and up count as 1, left and down as -1.
     pub arrows: [f64; 2],
-    /// The keys that went down.
+    /// The keys pressed since the last frame.
     pub pressed: Vec<Key>,
 }
 
-/// The state that a person controls.
+/// The state that a user controls.
 #[derive(Clone, Debug)]
 pub struct Controls {
     first_view: [f64; 2],
@@ -37,7 +37,7 @@ pub struct Controls {
 }
 
 impl Controls {
-    /// Returns the state at first, seen from yaw and pitch in degrees.
+    /// Returns the initial state, with the view's yaw and pitch in degrees.
     pub fn new(view: [f64; 2]) -> Self {
         Self {
             first_view: view,
@@ -52,7 +52,7 @@ impl Controls {
         }
     }
 
-    /// Does what mouse and keys say, and lets `time` go by, of which 1 is the whole animation.
+    /// Applies the input, and advances the animation by `time`; a time of 1 is the whole animation.
     pub fn apply(&mut self, input: &Input, time: f64) {
         for key in &input.pressed {
             match key {
@@ -70,21 +70,21 @@ impl Controls {
         if !self.stopped {
             self.time = (self.time + time).fract();
         }
-        // A quarter of a turn a second, whatever a frame takes.
+        // A held arrow turns the view by a quarter of a turn per second.
         let degrees = 90.0 * 14.0 * time.min(0.02);
         self.view[0] += degrees * input.arrows[0];
         self.view[1] = (self.view[1] + degrees * input.arrows[1]).clamp(-90.0, 90.0);
         self.drag(input);
     }
 
-    /// Turns or moves the chosen shape by what the mouse has gone since the last call.
+    /// Turns or moves the chosen shape by the mouse's movement since the last call.
     fn drag(&mut self, input: &Input) {
         let now = input.mouse.filter(|_| input.turning || input.moving);
         if let (Some(from), Some(to)) = (self.held, now) {
             let way = [0, 1].map(|i| (to[i] - from[i]) / input.height);
             let hand = &mut self.hands[self.shape];
             if input.moving {
-                // To the right and up as the viewer sees it, in halves of the grid.
+                // The shift is to the right and up as the viewer sees it, in halves of the grid.
                 let (sin, cos) = self.view[0].to_radians().sin_cos();
                 let (tilt_sin, tilt_cos) = self.view[1].to_radians().sin_cos();
                 let (right, up) = (2.2 * way[0], -2.2 * way[1]);
@@ -112,17 +112,17 @@ impl Controls {
         &self.hands
     }
 
-    /// Returns the number of the shape that the mouse turns and moves.
+    /// Returns the index of the shape that the mouse turns and moves.
     pub fn shape(&self) -> usize {
         self.shape
     }
 
-    /// Returns the number of the body that is shown, of [`BODIES`].
+    /// Returns the index in [`BODIES`] of the body that is shown.
     pub fn body(&self) -> usize {
         self.body % BODIES.len()
     }
 
-    /// Returns yaw and pitch in degrees.
+    /// Returns the view's yaw and pitch in degrees.
     pub fn view(&self) -> [f64; 2] {
         self.view
     }
@@ -154,7 +154,7 @@ mod tests {
             controls.apply(&Input { moving: true, ..at(90.0, y) }, 0.0);
         }
         assert!(controls.hands()[1].shift.y > 0.1 && controls.hands()[1].shift.x.abs() < 1e-12);
-        // Letting go and taking hold elsewhere moves nothing.
+        // Releasing the button and pressing it elsewhere moves nothing.
         let before = controls.hands()[1];
         controls.apply(&at(0.0, 0.0), 0.0);
         controls.apply(&Input { moving: true, ..at(70.0, 70.0) }, 0.0);

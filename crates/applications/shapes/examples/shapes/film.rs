@@ -1,4 +1,4 @@
-//! The film: a PNG file for each frame, and one with all of them that browsers play (APNG).
+//! The film: a PNG file for each frame, and an animated PNG file (APNG) that browsers play.
 
 use std::{
     fs::File,
@@ -14,7 +14,7 @@ use super::{cannot_write, make_folder};
 
 /// The name of the animated file.
 pub const ANIMATION: &str = "shapes.png";
-/// The frames that a browser shows in a second.
+/// The number of frames that a browser shows per second.
 const FRAMES_PER_SECOND: u16 = 20;
 
 /// A film that is being written.
@@ -72,7 +72,7 @@ impl Film {
     }
 }
 
-/// Writes a picture of three bytes a pixel.
+/// Writes a picture with three bytes per pixel.
 pub fn write_png(path: &Path, size: (usize, usize), pixels: &[u8]) -> anyhow::Result<()> {
     let mut writer = encoder(path, size)?.write_header().with_context(|| cannot_write(path))?;
     writer.write_image_data(pixels).and_then(|()| writer.finish()).with_context(|| cannot_write(path))

@@ -1,4 +1,4 @@
-//! Milliseconds a frame against the number of voxels, over finer and finer grids.
+//! The figure of milliseconds per frame against the number of voxels, over finer and finer grids.
 
 use std::io::Write;
 
@@ -15,7 +15,7 @@ use super::{Arguments, bar, cannot_write, film, make_folder};
 
 /// The size of the figure in pixels.
 const SIZE: (u32, u32) = (900, 560);
-/// The coarsest grid.
+/// The side of the coarsest grid, in voxels.
 const COARSEST: u32 = 16;
 
 /// The medians on one grid.
@@ -60,7 +60,7 @@ pub fn sweep(arguments: &Arguments, device: &Device, models: &[Model; 2], out: &
     Ok(())
 }
 
-/// Returns the grids of a sweep: steps of a factor of about the square root of two.
+/// Returns the side lengths of a sweep's grids, each about the square root of two times the last.
 fn grids(finest: u32) -> Vec<u32> {
     let steps = (0..).map(|step| (f64::from(COARSEST) * 2_f64.powf(0.5 * f64::from(step))).round() as u32);
     steps.take_while(|grid| *grid < finest).chain([finest]).collect()

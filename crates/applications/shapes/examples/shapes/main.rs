@@ -1,9 +1,9 @@
-//! The example lets two solid shapes move through each other, and finds anew for every frame where
-//! they meet and which part of each lies inside the other.
+//! An example in which two solid shapes move through each other. Every frame shows anew where they
+//! meet, and which part of each lies inside the other.
 //!
-//! This is the application that (Alcantara 2011, figure 4.1) shows: both surfaces become voxels,
-//! a hash table is built of each, each is asked for the other's voxels, and a flood over the tables
-//! tells inside from outside.
+//! This is the application that (Alcantara 2011, figure 4.1) shows. Both surfaces become voxels in
+//! hash tables. Each table is queried for the other surface's voxels, and a flood over the tables
+//! separates inside from outside.
 
 mod controls;
 mod film;
@@ -58,22 +58,22 @@ struct Arguments {
     /// Frames of the animation
     #[arg(short, long, default_value_t = 48, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     frames: u32,
-    /// Where tables live and kernels run: best, cpu, cuda or cuda:N
+    /// The device for tables and kernels: best, cpu, cuda or cuda:N
     #[arg(short, long, default_value = "best")]
     device: String,
-    /// The folder for the pictures: shapes.png, which browsers play, and one for each frame
+    /// The folder for the pictures: shapes.png, which browsers play, and a file for each frame
     #[arg(short, long, default_value = "shapes")]
     output: PathBuf,
     /// Height of a picture in pixels; it is three times as wide
     #[arg(long, default_value_t = 360, value_parser = clap::value_parser!(u32).range(16..=2160))]
     height: u32,
-    /// Where the pictures are seen from, in degrees
+    /// The direction from which the pictures are seen, in degrees
     #[arg(long, value_name = "YAW,PITCH", value_parser = view, default_value = "25,30", allow_hyphen_values = true)]
     view: [f64; 2],
-    /// Measure only: no pictures
+    /// Measure only, and draw no pictures
     #[arg(long)]
     no_pictures: bool,
-    /// Radii of the shapes, as parts of half the grid; up to .9 each
+    /// Radii of the shapes, as fractions of half the grid; up to .9 each
     #[arg(long, value_name = "A,B", value_parser = sizes, default_value = "0.62,0.9")]
     sizes: [f64; 2],
     /// Open a window in which a shape can be turned and moved
@@ -127,26 +127,26 @@ fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
 }
 
 impl Arguments {
-    /// Returns the motions of both shapes at a time of which 0 and 1 are the animation's beginning
-    /// and end.
+    /// Returns the motions of both shapes at a time, where 0 is the animation's beginning and 1 its
+    /// end.
     fn motions(&self, time: f64, side: u32, hands: &[Hand; 2]) -> [Motion; 2] {
         std::array::from_fn(|i| Choreography { size: self.sizes[i], ..DANCE[i] }.motion(time, side, &hands[i]))
     }
 
-    /// Returns the motions in frame `number` of the animation.
+    /// Returns the motions of both shapes in frame `number` of the animation.
     fn motions_in(&self, number: u32, side: u32) -> [Motion; 2] {
         self.motions(f64::from(number) / f64::from(self.frames), side, &[Hand::default(); 2])
     }
 }
 
-/// Computes all frames, and draws them unless asked not to.
+/// Computes all frames, and draws them unless `--no-pictures` is given.
 fn play(arguments: &Arguments, models: &[Model; 2], scene: &mut Scene) -> anyhow::Result<Times> {
     let bar = bar(arguments.frames);
     let size = (3 * arguments.height as usize, arguments.height as usize);
     let mut film =
         (!arguments.no_pictures).then(|| Film::create(&arguments.output, size, arguments.frames)).transpose()?;
     let mut times = Times::default();
-    // The first frame compiles kernels and allocates memory, so it is computed once more.
+    // The first frame is computed twice, because it compiles kernels and allocates memory.
     scene.frame(&arguments.motions_in(0, arguments.grid))?;
     for number in 0..arguments.frames {
         let motions = arguments.motions_in(number, arguments.grid);
@@ -177,7 +177,7 @@ fn panels(
     })
 }
 
-/// Draws the shapes of the last frame by `draw`.
+/// Calls `draw` with the shapes of the last frame.
 fn drawn_shapes<R>(
     models: &[Model; 2],
     scene: &Scene,
@@ -187,11 +187,11 @@ fn drawn_shapes<R>(
     let voxels = scene.voxels()?;
     let normals: [Vec<Vec3>; 2] = std::array::from_fn(|i| picture::normals(&models[i].mesh, &motions[i]));
     let open = scene.open_edges();
-    // What is inside a shape is a matter of the other one's mesh.
+    // Only a closed other mesh defines what is inside it.
     Ok(draw(&std::array::from_fn(|i| Drawn { voxels: &voxels[i], normals: &normals[i], known: open[1 - i] == 0 })))
 }
 
-/// Returns the error of a file that cannot be written.
+/// Returns the message for a file that cannot be written.
 fn cannot_write(path: &Path) -> String {
     program::cannot_write(path, "--output")
 }

@@ -1,4 +1,4 @@
-//! The shapes: meshes of files, and built-in ones.
+//! The shapes: meshes from files, and built-in shapes.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// Loads the mesh at a path, or makes the built-in shape of this name.
+    /// Loads the mesh at a path, or makes the built-in shape with this name.
     pub fn load(given: &str) -> anyhow::Result<Self> {
         let mesh = match given {
             "sphere" => wavy_sphere(600, 300),

@@ -1,4 +1,4 @@
-//! What the program prints: times of the stages, and what was found.
+//! The program's output: times of the stages, and counts of voxels.
 
 use std::io::{self, Write};
 
@@ -8,7 +8,7 @@ use warpnest_shapes::{Counts, Frame, STAGES};
 
 use super::models::Model;
 
-/// The frames of a run.
+/// The results of all frames of a run.
 #[derive(Debug, Default)]
 pub struct Times {
     frames: Vec<Frame>,
@@ -19,7 +19,7 @@ impl Times {
         self.frames.push(frame);
     }
 
-    /// Forgets all but the latest frames.
+    /// Discards all but the latest frames.
     pub fn keep_latest(&mut self, frames: usize) {
         self.frames.drain(..self.frames.len().saturating_sub(frames));
     }
@@ -39,7 +39,7 @@ impl Times {
         median(self.frames.iter().map(|frame| frame.counts.iter().map(|counts| counts.voxels as f64).sum()))
     }
 
-    /// Returns the median of what `figure` says of one shape.
+    /// Returns the median of a count of one shape over the frames.
     fn median_of(&self, shape: usize, figure: impl Fn(&Counts) -> f64) -> f64 {
         median(self.frames.iter().map(|frame| figure(&frame.counts[shape])))
     }
@@ -51,7 +51,7 @@ fn median(numbers: impl Iterator<Item = f64>) -> f64 {
     numbers.get(numbers.len() / 2).copied().unwrap_or(0.0)
 }
 
-/// Returns the line of text in a picture.
+/// Returns the line of text below a picture.
 pub fn caption(frame: &Frame) -> String {
     let [a, b] = frame.counts;
     format!(
@@ -62,7 +62,7 @@ pub fn caption(frame: &Frame) -> String {
     )
 }
 
-/// Prints medians of what was found and of the times, and each frame's own figures if asked to.
+/// Prints medians of the counts and the times, and also each frame's values if `every_frame`.
 pub fn print(
     grid: u32,
     every_frame: bool,

@@ -1,4 +1,4 @@
-//! The window: a person drags and turns one shape, while both go on deforming.
+//! The window, in which a user drags and turns one shape while both shapes keep deforming.
 
 use std::{cell::RefCell, io::Write, rc::Rc, time::Instant};
 
@@ -13,13 +13,13 @@ use super::models::Model;
 use super::report::{self, Times};
 use super::{Arguments, drawn_shapes};
 
-/// The seconds that the animation takes.
+/// The duration of the animation, in seconds.
 const SECONDS: f64 = 14.0;
 
-/// The frames of which the medians are printed in the end.
+/// The number of latest frames whose medians are printed at the end.
 const LATEST: usize = 500;
 
-/// What the keys do, for the lowest line of the window.
+/// The help text about keys, for the lowest line of the window.
 const HELP: &str = "drag: turn   right drag or shift: move   1 2: which shape   U I D: body   arrows: view   \
     space: stop and go   R: as at first   Esc: end";
 
@@ -69,15 +69,15 @@ pub fn show(arguments: &Arguments, models: &[Model; 2], scene: &mut Scene, out: 
         times.add(frame);
         times.keep_latest(LATEST);
         let (width, height) = window.get_size();
-        // A window may be made as small as nothing.
+        // A window can be resized to nothing.
         size = (width.max(64), height.max(64));
     }
     report::print(arguments.grid, false, models, scene.open_edges(), &times, out)?;
     Ok(())
 }
 
-/// The keys that go down, as they do. A window that is asked would tell only of those that are
-/// still down two frames later.
+/// The keys that go down, recorded by a callback. A query of the window would only return keys that
+/// are still down two frames later.
 struct Presses(Rc<RefCell<Vec<Key>>>);
 
 impl InputCallback for Presses {
@@ -90,7 +90,7 @@ impl InputCallback for Presses {
     }
 }
 
-/// Returns what mouse and keys say now.
+/// Returns the current input by mouse and keys.
 fn input(window: &Window, pressed: Vec<Key>) -> Input {
     let shift = window.is_key_down(Key::LeftShift) || window.is_key_down(Key::RightShift);
     let (left, right) = (window.get_mouse_down(MouseButton::Left), window.get_mouse_down(MouseButton::Right));
@@ -105,7 +105,7 @@ fn input(window: &Window, pressed: Vec<Key>) -> Input {
     }
 }
 
-/// Returns the lines of text of a frame.
+/// Returns the lines of text for a frame.
 fn lines(frame: &Frame, controls: &Controls, models: &[Model; 2], milliseconds: f64) -> Vec<String> {
     let shape = controls.shape();
     let of_shape = |i: usize| {

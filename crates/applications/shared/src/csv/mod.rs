@@ -1,4 +1,4 @@
-//! The records of CSV files: text that is checked on its way, and records with their lines.
+//! CSV files: text that is checked while it is read, and records with their line numbers.
 
 mod records;
 mod text;

@@ -1,4 +1,4 @@
-//! The records of a CSV file, with their lines.
+//! The records of a CSV file, with their line numbers.
 
 use super::text::{CheckedText, Findings};
 use crate::table::{self, Cause, FileError, Place, Result, Unreadable, What};
@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
-/// The bytes that are read at once.
+/// The number of bytes read at once.
 const READ_BYTES: usize = 1 << 18;
 
 /// The records of a CSV file whose first line names the columns.
@@ -19,10 +19,11 @@ pub struct Records {
 }
 
 impl Records {
-    /// Reads the names of the columns.
+    /// Opens the records, and reads the names of the columns.
     pub fn open(path: &Path, file: File, delimiter: u8) -> Result<Self> {
         let (text, findings) = CheckedText::new(BufReader::with_capacity(READ_BYTES, file), delimiter);
-        // Rows with more or fewer fields than the first line are for the caller to judge.
+        // The parser accepts rows with more or fewer fields than the first line; the caller
+        // decides.
         let builder = &mut ReaderBuilder::new();
         let builder = builder.delimiter(delimiter).flexible(true).buffer_capacity(READ_BYTES);
         let reader = builder.from_reader(Box::new(text.keep_lines()) as Box<dyn Read>);
@@ -54,19 +55,19 @@ impl Records {
         table::column(&self.path, &self.names, name, hint)
     }
 
-    /// Reads the next record; returns the line on which it begins, or nothing behind the last one.
+    /// Reads the next record, and returns the line number where it begins, or `None` at the end.
     pub fn next(&mut self, record: &mut ByteRecord) -> Result<Option<u64>> {
         let read = self.reader.read_byte_record(record).map_err(|source| self.broken(source))?;
         Ok(read.then(|| self.findings.take_line().unwrap_or_default()))
     }
 
-    /// Returns what is wrong with the number of a record's fields, if something is.
+    /// Returns the fault if a record has more or fewer fields than there are names.
     pub fn fields(&self, record: &ByteRecord) -> Option<What> {
         let (there, named) = (record.len(), self.names.len());
         (there != named).then_some(What::Fields { there, named })
     }
 
-    /// Returns how many bytes of the text were read.
+    /// Returns the number of bytes of the text that were read.
     pub fn bytes(&self) -> u64 {
         self.reader.position().byte()
     }
@@ -84,7 +85,7 @@ impl Records {
     }
 }
 
-/// Fails at the first record that has not a field of UTF-8 for each column.
+/// Fails at the first record whose field count is wrong, or that has a field that is not UTF-8.
 pub fn strict(records: &mut Records) -> Result<()> {
     let mut record = ByteRecord::new();
     while let Some(line) = records.next(&mut record)? {

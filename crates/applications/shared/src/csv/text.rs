@@ -1,5 +1,5 @@
-//! The text of CSV, checked on its way to a parser, which would take whatever it gets: an unclosed
-//! quote would swallow the rest of a file.
+//! The text of CSV, which is checked before a parser reads it. The parser alone would accept
+//! anything: an unclosed quote would swallow the rest of a file.
 
 use crate::lines::read_with_next;
 use crate::size::Size;
@@ -9,12 +9,12 @@ use std::io::{self, BufRead, Read};
 use std::rc::Rc;
 use thiserror::Error;
 
-/// The most bytes of a record, and an eighth of the memory that is left.
+/// The maximum bytes of a record, besides an eighth of the memory that is left.
 const MAX_RECORD_BYTES: u64 = 256 << 20;
-/// The most fields of a record, for each of which parsers and columns take memory.
+/// The maximum number of fields of a record, because parsers and columns take memory for each.
 const MAX_FIELDS: u32 = 1 << 20;
 
-/// What is wrong with the text of a CSV file.
+/// A fault in the text of a CSV file.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CsvFault {
     #[error("line {line}: a quoted field begins here and nothing closes it; add the quote that closes it")]
@@ -45,44 +45,44 @@ pub enum CsvFault {
     Parquet,
 }
 
-/// What a text tells beside its parser, which passes on the words alone of an error of its reader,
-/// and counts no carriage returns and no empty lines.
+/// Faults and line numbers, passed beside the parser, which keeps only the words of a reader's
+/// error, and counts neither carriage returns nor empty lines.
 #[derive(Clone, Debug, Default)]
 pub struct Findings(Rc<Found>);
 
 #[derive(Debug, Default)]
 struct Found {
     fault: OnceCell<CsvFault>,
-    /// The lines on which the records begin that were read and not yet taken.
+    /// The first lines of records that were read, until they are taken.
     lines: RefCell<VecDeque<u64>>,
 }
 
 impl Findings {
-    /// Returns the fault that ended the text, if one did.
+    /// Returns the fault that ended the text, if there was one.
     pub fn fault(&self) -> Option<CsvFault> {
         self.0.fault.get().cloned()
     }
 
-    /// Takes the line on which the next record begins.
+    /// Removes and returns the line at which the next record begins.
     pub fn take_line(&self) -> Option<u64> {
         self.0.lines.borrow_mut().pop_front()
     }
 }
 
-/// Where in a field the text is.
+/// The position of the text within a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Start,
     Plain,
     Quoted,
-    /// Behind a quote in a quoted field, which closes it unless another quote follows.
+    /// After a quote in a quoted field, which closes the field unless another quote follows.
     Quote,
-    /// Behind blanks behind a quoted field.
+    /// After blanks that follow a quoted field.
     Blanks,
 }
 
-/// A reader of the text of a CSV file, in UTF-8 without a byte order mark, all of whose records end
-/// with a line feed. At a fault it fails.
+/// A reader of the text of a CSV file, as UTF-8 without a byte order mark. Every record ends with a
+/// line feed. Reading fails at a fault.
 pub struct CheckedText<R> {
     inner: R,
     delimiter: u8,
@@ -92,28 +92,30 @@ pub struct CheckedText<R> {
     is_begun: bool,
     state: State,
     line: u64,
-    /// The line on which the record begins, and the line of the quoted field.
+    /// The line at which the record begins.
     record_line: u64,
+    /// The line at which the quoted field begins.
     quote_line: u64,
     fields: u32,
-    /// The bytes of the text until now, and until the record began.
+    /// The number of bytes of the text so far.
     bytes: u64,
+    /// The number of bytes of the text before the record.
     record_start: u64,
 }
 
 impl<R: BufRead> CheckedText<R> {
-    /// Returns the text, and what it will tell.
+    /// Returns the text, and the findings that reading it will fill.
     pub fn new(inner: R, delimiter: u8) -> (Self, Findings) {
         Self::within(inner, delimiter, MAX_RECORD_BYTES.min(crate::memory::left() / 8))
     }
 
-    /// Keeps the line of each record until it is taken.
+    /// Makes the text record the line of each record.
     pub fn keep_lines(mut self) -> Self {
         self.keeps_lines = true;
         self
     }
 
-    /// Does the same with another limit for the bytes of a record.
+    /// Returns the same as [`CheckedText::new`], with another limit for a record's bytes.
     fn within(inner: R, delimiter: u8, max_record_bytes: u64) -> (Self, Findings) {
         let findings = Findings::default();
         let text = Self {
@@ -136,12 +138,12 @@ impl<R: BufRead> CheckedText<R> {
 
     fn fail<T>(&self, fault: CsvFault) -> io::Result<T> {
         let text = fault.to_string();
-        // The first one counts: a parser may read on.
+        // The first fault is kept, because a parser may continue to read.
         let _ = self.findings.0.fault.set(fault);
         Err(io::Error::other(text))
     }
 
-    /// Skips the byte order mark, and refuses what is no text.
+    /// Skips the byte order mark, and refuses files that are not text.
     fn begin(&mut self) -> io::Result<()> {
         self.is_begun = true;
         let first = self.inner.fill_buf()?;
@@ -155,13 +157,13 @@ impl<R: BufRead> CheckedText<R> {
         Ok(())
     }
 
-    /// Checks a byte with the one behind it; returns the byte for the parser.
+    /// Checks a byte, given the byte after it, and returns the byte for the parser.
     #[inline]
     fn step(&mut self, byte: u8, next: Option<u8>) -> Result<u8, CsvFault> {
         let (line, begins) = (self.line, self.quote_line);
         self.bytes += 1;
         if matches!(byte, b'\n' | b'\r') {
-            // A carriage return before a line feed is a part of the line's end.
+            // A carriage return before a line feed belongs to the same line end.
             let ends = byte == b'\n' || next != Some(b'\n');
             self.line += u64::from(ends);
             if self.state == State::Quoted {
@@ -174,7 +176,7 @@ impl<R: BufRead> CheckedText<R> {
         if byte == 0 {
             return Err(CsvFault::Zero { line });
         }
-        // The first byte of a record; empty lines are none.
+        // This is the first byte of a record; empty lines are not records.
         if self.keeps_lines && self.bytes - self.record_start == 1 {
             self.findings.0.lines.borrow_mut().push_back(line);
         }

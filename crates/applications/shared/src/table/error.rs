@@ -1,4 +1,4 @@
-//! The reasons why a file gives no table.
+//! The reasons why a file cannot be read as a table.
 
 use super::{Place, Unreadable};
 use crate::csv::CsvFault;
@@ -8,7 +8,7 @@ use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// The reason why a file gives no table.
+/// The reason why a file cannot be read as a table.
 #[derive(Debug, Error)]
 pub enum FileError {
     #[error("{path}: cannot read the file; give the path of a CSV or Parquet file")]

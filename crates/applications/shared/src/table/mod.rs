@@ -14,13 +14,13 @@ use std::path::Path;
 /// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// CSV with this character between fields.
+    /// CSV with this character as its delimiter.
     Csv(u8),
     Parquet,
 }
 
 impl Format {
-    /// Returns the format that the end of a file's name says.
+    /// Returns the format that the extension of a file's name implies.
     pub fn of(path: &Path) -> Result<Self> {
         let extension = path.extension().and_then(|extension| extension.to_str()).map(str::to_ascii_lowercase);
         match extension.as_deref() {
@@ -31,7 +31,7 @@ impl Format {
         }
     }
 
-    /// Returns the same with another character between fields of CSV, if one is given.
+    /// Returns the format with another delimiter of CSV, if one is given.
     pub fn with_delimiter(self, delimiter: Option<u8>) -> Self {
         match (self, delimiter) {
             (Self::Csv(_), Some(delimiter)) => Self::Csv(delimiter),
@@ -40,7 +40,7 @@ impl Format {
     }
 }
 
-/// Reads the character between fields from a command line.
+/// Parses the delimiter that is given on a command line.
 pub fn delimiter(text: &str) -> std::result::Result<u8, String> {
     match text.as_bytes() {
         [byte] if byte.is_ascii() && !b"\"\r\n\0".contains(byte) => Ok(*byte),
@@ -49,11 +49,11 @@ pub fn delimiter(text: &str) -> std::result::Result<u8, String> {
     }
 }
 
-/// Opens a file, unless its name says no format, or it is a folder, a pipe or a device: a table is
-/// read from a file that has an end and can be read twice.
+/// Opens a file unless its name implies no format, or it is a folder, a pipe or a device. A table
+/// must be a file, because a file has an end and can be read twice.
 pub fn open(path: &Path) -> Result<(Format, File)> {
     let in_path = |source| FileError::Read { path: path.to_owned(), source };
-    // Before it is opened: to open a pipe waits for one who writes.
+    // The kind is checked first, because opening a pipe would wait for a writer.
     let kind = std::fs::metadata(path).map_err(in_path)?.file_type();
     if kind.is_dir() {
         return Err(FileError::Folder { path: path.to_owned() });
@@ -65,7 +65,7 @@ pub fn open(path: &Path) -> Result<(Format, File)> {
     Ok((format, File::open(path).map_err(in_path)?))
 }
 
-/// Returns the index of the column with a name. `hint` follows the names of those that there are.
+/// Returns the index of the column with a name. In an error, `hint` follows the existing names.
 pub fn column(path: &Path, names: &[String], name: &str, hint: &'static str) -> Result<usize> {
     let mut found = names.iter().enumerate().filter(|(_, other)| *other == name).map(|(index, _)| index);
     let (path, name) = (path.to_owned(), name.to_owned());
@@ -76,7 +76,7 @@ pub fn column(path: &Path, names: &[String], name: &str, hint: &'static str) -> 
     }
 }
 
-/// Returns names, as far as a message holds them.
+/// Returns a list of names, cut to a length that fits a message.
 pub fn listed(names: &[String]) -> String {
     const MOST: usize = 30;
     let shown: Vec<String> = names.iter().take(MOST).map(|name| shortened(name)).collect();
@@ -85,7 +85,7 @@ pub fn listed(names: &[String]) -> String {
     format!("{}{rest}", shown.join(", "))
 }
 
-/// Returns the error of a fault in the text of a file.
+/// Returns the error for a fault in the text of a file.
 pub(crate) fn in_text(path: &Path, fault: CsvFault) -> FileError {
     FileError::Text { path: path.to_owned(), fault }
 }

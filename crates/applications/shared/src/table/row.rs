@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-/// The place of a row in its file.
+/// The position of a row in its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// The number of a line, from 1.
+    /// The line number, starting at 1.
     Line(u64),
-    /// The number of a row, from 1.
+    /// The row number, starting at 1.
     Row(u64),
 }
 
@@ -27,7 +27,7 @@ pub struct Unreadable {
     pub what: What,
 }
 
-/// What is wrong with a row.
+/// The reason why a row cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
     Cell { column: String, cause: Cause },

@@ -15,7 +15,7 @@ fn what_is_no_file_with_a_table_is_refused_before_it_is_opened() {
     {
         std::os::unix::fs::symlink("/dev/zero", path("zero.csv")).unwrap();
         assert!(matches!(open(&path("zero.csv")), Err(FileError::NoRegularFile { .. })));
-        // Nobody will ever write to this pipe.
+        // Nothing ever writes to this pipe.
         let made = std::process::Command::new("mkfifo").arg(path("pipe.parquet")).status();
         if made.is_ok_and(|status| status.success()) {
             assert!(matches!(open(&path("pipe.parquet")), Err(FileError::NoRegularFile { .. })));

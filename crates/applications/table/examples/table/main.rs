@@ -1,4 +1,4 @@
-//! The example tells what a file holds that a table was saved to, and checks it for damage.
+//! An example that describes a file to which a table was saved, and checks it for damage.
 
 #[cfg(test)]
 mod tests;
@@ -16,7 +16,7 @@ use warpnest_applications_shared::program;
 use warpnest_applications_shared::shown::grouped;
 use warpnest_table::Description;
 
-/// Tell what a file holds that a table of warpnest was saved to.
+/// Describe a file to which a table of warpnest was saved.
 #[derive(Debug, Parser)]
 #[command(
     name = "table",
@@ -30,13 +30,14 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Tell the table, its types, keys, bytes and checksum; reads the first 4096 bytes of a file
+    /// Print the table, its types, keys, bytes and checksum; this reads the first 4096 bytes of a
+    /// file
     Info {
         /// The files
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
-    /// Read all of a file, and compare all checksums with the contents
+    /// Read a whole file, and compare all checksums with the contents
     Verify {
         /// The files
         #[arg(required = true)]
@@ -48,8 +49,7 @@ fn main() -> ExitCode {
     program::exit_code(succeeds(std::env::args_os(), &mut io::stdout()))
 }
 
-/// Runs the program with a command line. What is wrong with one file is printed, and the others are
-/// looked at all the same.
+/// Runs the program with a command line. After an error in one file, it continues with the others.
 fn succeeds(line: impl IntoIterator<Item = impl Into<OsString> + Clone>, out: &mut impl Write) -> bool {
     let arguments: Arguments = match program::parsed(line) {
         Ok(arguments) => arguments,
@@ -76,7 +76,7 @@ fn tell(path: &Path, out: &mut impl Write) -> anyhow::Result<()> {
 }
 
 fn verify(path: &Path, out: &mut impl Write) -> anyhow::Result<()> {
-    // A file of another length is refused before it is read.
+    // This refuses a file of the wrong length before all of it is read.
     let info = FileInfo::open(path)?;
     let bar = ProgressBar::new(info.bytes).with_style(ProgressStyle::with_template(
         "{msg} {bar:30} {decimal_bytes}/{decimal_total_bytes}, {decimal_bytes_per_sec}",
@@ -85,7 +85,7 @@ fn verify(path: &Path, out: &mut impl Write) -> anyhow::Result<()> {
     let start = Instant::now();
     let verified = FileInfo::verify(bar.wrap_read(File::open(path)?));
     bar.finish_and_clear();
-    // A stream has no path.
+    // A stream's error names no path.
     verified.map_err(|error| anyhow::anyhow!("{}: {error}", path.display()))?;
     let seconds = start.elapsed().as_secs_f64();
     let speed = info.bytes as f64 / seconds / 1e9;

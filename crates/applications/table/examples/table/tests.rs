@@ -4,7 +4,7 @@ use std::path::Path;
 use warpnest::design::Linear;
 use warpnest::{CompactingTable, Device, LinearConfig, MultiMap, PageSet, RowMap};
 
-/// Runs the program; returns whether it succeeds, and what it prints.
+/// Runs the program, and returns whether it succeeds and its output.
 fn run(command: &str, paths: &[&Path]) -> (bool, String) {
     let mut out = Vec::new();
     let line =
@@ -56,7 +56,7 @@ fn what_is_wrong_with_one_file_is_no_matter_of_the_others() {
     bytes[4100] ^= 1;
     fs::write(&damaged, &bytes).unwrap();
     fs::write(&foreign, "PK").unwrap();
-    // The damage is not in the header.
+    // `info` succeeds, because the damage is not in the header.
     assert!(run("info", &[&damaged, &good]).0);
     for wrong in [&damaged, &foreign, &none] {
         let (succeeded, text) = run("verify", &[wrong, &good]);

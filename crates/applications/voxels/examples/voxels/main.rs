@@ -1,8 +1,8 @@
-//! The example asks where two surfaces meet.
+//! An example that finds where two surfaces meet.
 //!
-//! Both are turned into voxels of one grid, a hash table is built of each surface's voxels, and
-//! each table is asked for the other's. This is what the first GPU hash tables were made for:
-//! spatial hashing of voxelized models (Alcantara 2009). The answer is a number, and a picture.
+//! Both surfaces are turned into voxels of one grid, and a hash table is built of each surface's
+//! voxels. Each table is queried for the other's voxels, which gives a count and a picture. The
+//! first GPU hash tables were made for this: spatial hashing of voxelized models (Alcantara 2009).
 
 mod summary;
 mod tables;
@@ -47,10 +47,10 @@ struct Arguments {
     /// (memory grows with the square)
     #[arg(short, long, default_value_t = 1024, value_parser = clap::value_parser!(u32).range(8..=4096))]
     grid: u32,
-    /// Where the tables live: best, cpu, cuda or cuda:N
+    /// The device that holds the tables: best, cpu, cuda or cuda:N
     #[arg(short, long, default_value = "best")]
     device: String,
-    /// Where to write the picture
+    /// The file to which the picture is written
     #[arg(short, long, default_value = "voxels.png")]
     output: PathBuf,
     /// Factor on B's size
@@ -62,10 +62,10 @@ struct Arguments {
     /// Shift B, in widths of A's bounding box
     #[arg(long, value_name = "X,Y,Z", value_parser = vector, allow_hyphen_values = true)]
     offset_b: Option<DVec3>,
-    /// Leave B where its file says, at the size it has there
+    /// Keep B at the position and the size that its file has
     #[arg(long)]
     as_is: bool,
-    /// Where the picture is seen from, in degrees
+    /// The direction from which the picture is seen, in degrees
     #[arg(long, value_name = "YAW,PITCH", value_parser = numbers::<2>, default_value = "28,38", allow_hyphen_values = true)]
     view: [f64; 2],
     #[command(flatten)]
@@ -87,7 +87,7 @@ fn positive(text: &str) -> Result<f64, String> {
     if number > 0.0 { Ok(number) } else { Err("give a number above 0".to_owned()) }
 }
 
-/// One of the two surfaces, and what was measured with it.
+/// A surface, with its name and its measurements.
 struct Side {
     name: String,
     mesh: Mesh,
@@ -101,7 +101,7 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let start = Instant::now();
-    // Not `println!`, which panics where the output is a pipe that nothing reads any more.
+    // `println!` would panic if the output is a pipe whose reader has gone.
     let out = &mut io::stdout();
     let device: Device = arguments.device.parse()?;
     arguments.memory.apply(&device).context(memory::CANNOT_LIMIT)?;
@@ -166,10 +166,10 @@ fn voxelized(label: &str, (name, mesh): (String, Mesh), grid: u32) -> Side {
     Side { name, mesh, surface, voxelized }
 }
 
-/// Returns the voxels that both tables say are in common.
+/// Returns the common voxels of both surfaces, by the answers of both tables.
 ///
-/// Both must find the same ones, and each with the triangle that was stored. The lists are sorted,
-/// so one walk along both shows what is right.
+/// Both must find the same voxels, with the stored triangles. The lists are sorted, so one pass
+/// along both computes the expected answers.
 fn common_voxels(
     [a, b]: [&Surface; 2],
     [in_a, in_b]: &[Measured; 2],

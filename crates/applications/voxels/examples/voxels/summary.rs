@@ -9,7 +9,7 @@ use super::{
     tables::{Measured, Times},
 };
 
-/// The characters of a name that a column holds.
+/// The maximum characters of a name in a column.
 const MAX_NAME_LENGTH: usize = 18;
 
 /// Prints a column for each surface and its table.
@@ -39,7 +39,7 @@ pub fn print(grid: u32, sides: &[Side; 2], tables: &[Measured; 2], out: &mut imp
     writeln!(out)
 }
 
-/// Prints times and rates. Each table is queried for the voxels from which the other one is built.
+/// Prints times and rates. Each table is queried for the voxels in the other table.
 fn print_times(out: &mut impl Write, tables: &[Measured; 2], [a, b]: [Times; 2]) -> io::Result<()> {
     let queries = tables.each_ref().map(|table| table.answers.len());
     let pairs = [queries[1], queries[0]];
@@ -57,7 +57,7 @@ fn print_row(out: &mut impl Write, title: &str, [a, b]: [String; 2], unit: &str)
     writeln!(out, "{}", format!("{title:<18}{a:>20}{b:>20}  {unit}").trim_end())
 }
 
-/// Prints the memory that the tables save: the reason to have tables at all.
+/// Prints the memory of the tables beside the memory of full grids, which tables save.
 pub fn print_memory(grid: u32, tables: &[Measured; 2], out: &mut impl Write) -> io::Result<()> {
     let size = |bytes: u64| match bytes >> 20 {
         0..10 => format!("{} KiB", grouped(bytes >> 10)),
@@ -69,7 +69,7 @@ pub fn print_memory(grid: u32, tables: &[Measured; 2], out: &mut impl Write) -> 
     writeln!(out, "           ({} for two full grids with a triangle's number in each voxel)", size(full))
 }
 
-/// Returns the milliseconds, with more digits where they are few.
+/// Returns a time in milliseconds as text, with more digits if it is short.
 fn milliseconds(time: f64) -> String {
     if time < 10.0 { format!("{time:.3}") } else { format!("{time:.1}") }
 }
@@ -103,7 +103,7 @@ mod tests {
         String::from_utf8(out).unwrap()
     }
 
-    /// Returns the numbers of all rows of one title.
+    /// Returns the numbers in all rows with a title.
     fn rows(text: &str, title: &str) -> Vec<[String; 2]> {
         let rows = text.lines().filter_map(|line| line.strip_prefix(title));
         let numbers = rows.map(|row| row.split_whitespace().map(str::to_owned));
@@ -115,7 +115,7 @@ mod tests {
         let plain = printed(None);
         assert_eq!(rows(&plain, "key"), [["32", "32"]]);
         assert_eq!(rows(&plain, "voxelized in"), [["1234.0", "1234.0"]]);
-        // A has the 2,000 voxels for which B's table is queried.
+        // A has 2,000 voxels, for which B's table is queried.
         assert_eq!(rows(&plain, "built at"), [["0.2", "0.5"]]);
         assert_eq!(rows(&plain, "queried at"), [["0.2", "0.1"]]);
 

@@ -1,4 +1,4 @@
-//! The two tables of voxels: built, queried for each other's voxels, and timed.
+//! The two tables of voxels, which are built, queried for each other's voxels, and timed.
 
 use std::{iter::zip, time::Instant};
 
@@ -8,7 +8,7 @@ use warpnest::{Answers, Buffer, Device, PageConfig, PageMap};
 
 use warpnest_voxels::voxelize::{FINEST_NARROW, Surface, narrow};
 
-/// The number of timed runs of each operation on the device, of which the median counts.
+/// The number of timed runs of each operation on the device; their median is reported.
 const RUNS: usize = 5;
 
 /// The measurements of the table of one surface.
@@ -16,26 +16,27 @@ pub struct Measured {
     pub key_bits: u32,
     pub slots: u64,
     pub bytes: u64,
-    /// The times from slices of the host to a table, and from queries to answers there, by the
-    /// host's clock.
+    /// The times by the host's clock: from slices on the host to a table, and from queries on the
+    /// host to answers there.
     pub from_host: Times,
-    /// The times from buffers to buffers, by the device's clock: without the bus, and without
+    /// The times from buffers to buffers by the device's clock, without the bus and without
     /// allocations.
     pub on_device: Option<Times>,
-    /// The answers for each voxel of the other surface: whether this table has it.
+    /// The answers for the other surface's voxels: the triangle of each voxel that is in this
+    /// table.
     pub answers: Vec<Option<u32>>,
 }
 
-/// The milliseconds of a build, and of the lookup of all queries.
+/// The milliseconds that a build and the lookup of all queries take.
 #[derive(Clone, Copy, Debug)]
 pub struct Times {
     pub build: f64,
     pub query: f64,
 }
 
-/// Builds the table of each surface and queries it for the voxels of the other.
+/// Builds the table of each surface and queries it for the voxels of the other surface.
 ///
-/// On a GPU the times without the bus are measured as well; the CPU engine has no bus.
+/// On a GPU it also measures the times without the bus; the CPU engine has no bus.
 pub fn measure(device: &Device, grid: u32, surfaces: [&Surface; 2]) -> anyhow::Result<[Measured; 2]> {
     let has_bus = *device != Device::cpu();
     if grid <= FINEST_NARROW {
@@ -46,7 +47,7 @@ pub fn measure(device: &Device, grid: u32, surfaces: [&Surface; 2]) -> anyhow::R
     }
 }
 
-/// Builds and queries both tables with the surfaces' keys of either width.
+/// Builds and queries both tables; the surfaces' keys have 32 or 64 bits.
 fn measure_both<K: Key>(
     device: &Device,
     has_bus: bool,
@@ -65,11 +66,11 @@ fn measure_one<K: Key>(
     (keys, triangles): (&[K], &[u32]),
     queries: &[K],
 ) -> anyhow::Result<Measured> {
-    // A surface has each voxel once.
+    // A surface has each voxel only once.
     let config = PageConfig::default().assume_unique();
     if has_bus {
-        // The driver compiles a kernel at its first launch, which is no part of the costs of a
-        // table.
+        // The driver compiles a kernel at its first launch. This is done now, because it is no cost
+        // of a table.
         let map: PageMap<K, u32> = config.build(device, keys, triangles)?;
         map.get_many(queries)?;
     }
@@ -90,8 +91,8 @@ fn measure_one<K: Key>(
     Ok(Measured { key_bits: 8 * size_of::<K>() as u32, slots, bytes: bytes as u64, from_host, on_device, answers })
 }
 
-/// Measures the times between events of rebuilds and lookups in memory that the device already has;
-/// and the answers.
+/// Measures rebuilds and lookups between events, in memory that the device already has. Returns the
+/// median times and the answers.
 fn measure_on_device<K: Key>(
     device: &Device,
     config: &PageConfig,
@@ -103,7 +104,7 @@ fn measure_on_device<K: Key>(
     let queries = Buffer::from_slice(device, queries)?;
     let mut answers = Answers::new(device, queries.len())?;
     let mut map: PageMap<K, u32> = config.build(device, &keys, &triangles)?;
-    // The first rebuild allocates the scratch, and keeps it for the next ones.
+    // The first rebuild allocates scratch memory, which later rebuilds reuse.
     map.rebuild(&keys, &triangles)?;
     let (mut builds, mut lookups) = ([0.0; RUNS], [0.0; RUNS]);
     for (build, lookup) in zip(&mut builds, &mut lookups) {
@@ -139,7 +140,7 @@ mod tests {
         [a, b].map(|mesh| voxelize::voxelize(&mesh, 40, |_| ()))
     }
 
-    /// Returns the right answers of the table of `own` to the voxels of `other`.
+    /// Returns the expected answers of the table of `own` for the voxels of `other`.
     fn expected(own: &Surface, other: &Surface) -> Vec<Option<u32>> {
         let find = |key| own.keys.binary_search(key).ok().map(|index| own.triangles[index]);
         other.keys.iter().map(find).collect()

@@ -1,4 +1,4 @@
-//! The counts of words by their ranks, on logarithmic axes.
+//! The chart of the counts of words by their ranks, on logarithmic axes.
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -6,7 +6,7 @@ use warpnest_applications_shared::chart::{BLUE, Canvas, Chart, ChartFile, GREY, 
 use warpnest_wordcount::counter::Counter;
 
 const SIZE: (u32, u32) = (1000, 640);
-/// The points between two ranks of which one is ten times the other: more could not be seen.
+/// The number of points drawn per factor of ten in rank, because more could not be seen.
 const POINTS_A_DECADE: f64 = 60.0;
 
 /// Draws the counts of all words, and writes the chart.
@@ -16,7 +16,7 @@ pub fn write(counter: &Counter, file: ChartFile<'_>) -> anyhow::Result<()> {
     file.write(SIZE, &Points(points(&counts)))
 }
 
-/// Returns ranks, counted from 1, and the counts of their words, as many as can be seen.
+/// Returns ranks, which start at 1, and the counts of their words, as many as can be seen.
 fn points(counts: &[u64]) -> Vec<(f64, f64)> {
     let step = |rank: usize| rank as f64 * 10f64.powf(1.0 / POINTS_A_DECADE);
     let ranks = std::iter::successors(Some(1), |rank| Some((step(*rank) as usize).max(rank + 1)));
@@ -25,7 +25,7 @@ fn points(counts: &[u64]) -> Vec<(f64, f64)> {
     ranks.into_iter().map(|rank| (rank as f64, counts[rank - 1] as f64)).collect()
 }
 
-/// Ranks and counts.
+/// The ranks and counts that are drawn.
 struct Points(Vec<(f64, f64)>);
 
 impl Chart for Points {
@@ -34,7 +34,7 @@ impl Chart for Points {
         let (ranks, most) = (points.last().map_or(1.0, |point| point.0), points.first().map_or(1.0, |point| point.1));
         let axes = [("rank of the word", 1.0..ranks.max(10.0)), ("count", 0.8..most.max(10.0) * 1.3)];
         let mut chart = log_axes(area, "How often words come, by their rank", axes, 90)?;
-        // The law says that the word of rank r comes as often as the first one divided by r.
+        // By Zipf's law the count of the word with rank r is the first count divided by r.
         let zipf = points.iter().map(|(rank, _)| (*rank, most / rank)).take_while(|(_, count)| *count >= 0.8);
         chart
             .draw_series(LineSeries::new(zipf, VERMILION.stroke_width(2)))?

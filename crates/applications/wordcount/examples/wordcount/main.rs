@@ -1,5 +1,5 @@
-//! The example counts the words of text files, prints the most frequent ones, and draws how often
-//! words come by their rank.
+//! An example that counts the words of text files, prints the most frequent ones, and draws their
+//! counts by rank.
 
 mod chart;
 mod output;
@@ -46,23 +46,23 @@ struct Arguments {
     /// Count words in lower case
     #[arg(short, long)]
     ignore_case: bool,
-    /// Take whatever is between white space as a word, with its punctuation
+    /// Take every run of characters between white space as a word, with its punctuation
     #[arg(short, long)]
     spaces: bool,
     /// The number of words to show
     #[arg(short, long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     top: u32,
-    /// Draw the counts of words by their ranks, beside Zipf's law, which says that they fall as the
-    /// rank grows: .svg or .png
+    /// Draw the counts of words by their ranks to this file, beside Zipf's law, by which counts
+    /// fall as ranks grow: .svg or .png
     #[arg(short, long, value_name = "FILE")]
     chart: Option<PathBuf>,
     /// Write all words to this file, as CSV
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    /// Where words are counted: best, cpu, cuda or cuda:N
+    /// The device that counts words: best, cpu, cuda or cuda:N
     #[arg(short, long, default_value = "best")]
     device: String,
-    /// The MiB of text that are counted at once
+    /// The text that is counted at once, in MiB
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1024))]
     part: u16,
     #[command(flatten)]
@@ -74,7 +74,7 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
-    // What is wrong with the command is said before a long file is read.
+    // Errors in the command are reported before a long file is read.
     let chart = arguments.chart.as_deref().map(ChartFile::new).transpose()?;
     let device: Device = arguments.device.parse()?;
     arguments.memory.apply(&device).context(memory::CANNOT_LIMIT)?;

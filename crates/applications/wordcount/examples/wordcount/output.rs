@@ -1,4 +1,4 @@
-//! What the program prints: words, and a summary; and all words as CSV.
+//! The program's output: a table of words and a summary in print, and all words as CSV.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -55,7 +55,7 @@ pub fn write_csv(counter: &Counter, files: &[PathBuf], path: &Path) -> anyhow::R
     write().with_context(|| cannot_write(path, "--csv"))
 }
 
-/// What is told besides the words.
+/// The summary printed after the words.
 pub struct Summary<'a> {
     pub device: &'a Device,
     pub counter: &'a Counter,

@@ -1,11 +1,11 @@
-//! The program, run as a person runs it: in a process of its own.
+//! Tests of the program, which runs in its own process.
 
 mod hostile;
 
 use super::Arguments;
 use warpnest_applications_shared::testing::{self, Folder, gzip, printed};
 
-/// Is the program where a test started it, and does nothing otherwise.
+/// Runs the program if a test started this process for it.
 #[test]
 fn run_as_a_program() {
     testing::run_as_a_program("wordcount", super::run);
@@ -61,7 +61,7 @@ fn several_files_also_compressed_ones_are_counted_together() {
     let (size, pixels) = testing::pixels(&png);
     assert_eq!(size, [1000, 640]);
     let of = |colour: [u8; 3]| pixels.iter().filter(|pixel| **pixel == colour).count();
-    // Twelve words, and one in the legend, of 37 pixels each; words may touch.
+    // Twelve words and one point in the legend have 37 pixels each, and words may overlap.
     let blue = of([0, 114, 178]);
     assert!((250..=13 * 37).contains(&blue), "{blue}");
     assert!(of([213, 94, 0]) > 500);
@@ -70,7 +70,7 @@ fn several_files_also_compressed_ones_are_counted_together() {
 #[test]
 fn parts_give_what_the_whole_gives() {
     let folder = Folder::new();
-    // A little more than two parts of a mebibyte, with new words everywhere.
+    // The text is a little longer than two parts of 1 MiB, with new words everywhere.
     let text: String = (0..300_000).map(|i| format!("w{} {}", i / 3, if i % 7 == 0 { "\n" } else { "" })).collect();
     assert!(text.len() > 2 << 20);
     let path = folder.write("text.txt", &text);

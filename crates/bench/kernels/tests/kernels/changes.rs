@@ -1,4 +1,4 @@
-//! Linear maps that are lent to kernels, beside what batches may do.
+//! Tests of linear maps lent to kernels, compared with possible results of batches.
 
 use crate::{engines, fail};
 use proptest::prelude::*;
@@ -11,7 +11,7 @@ use warpnest_bench_kernels::changes::{ChangeMap, InsertPairs, REFUSED};
 use warpnest_tests::linear_checker::{Done, check_answers, check_linear_map, check_pairs};
 use warpnest_tests::{TestEngine, distinct_keys, key, of_all_widths, on_those, the_cpu_engine};
 
-/// Returns the engines that can have a linear map of such keys and values, with the kernels.
+/// Returns the engines that support a linear map of such keys and values, with the kernels loaded.
 fn linear_engines<K: Key, V: Value>() -> impl Iterator<Item = &'static TestEngine> + Clone {
     engines();
     warpnest_tests::linear_checker::linear_engines::<K, V>()
@@ -22,7 +22,7 @@ fn insert<K: Key, V: Value>(map: &mut LinearMap<K, V>, keys: &[K], values: &[V])
     let device = map.device().clone();
     let (keys, values) = (Buffer::from_slice(&device, keys)?, Buffer::from_slice(&device, values)?);
     let count = keys.len() as u64;
-    // SAFETY: there are as many values as keys.
+    // SAFETY: there are equally many keys and values.
     unsafe {
         device.default_stream().launch(keys.len(), |uses| InsertPairs {
             keys: uses.read(&keys),
@@ -33,10 +33,10 @@ fn insert<K: Key, V: Value>(map: &mut LinearMap<K, V>, keys: &[K], values: &[V])
     }
 }
 
-/// What an operation found: whether the key had a value or there was no slot, and the value.
+/// The result of an operation: whether the key had a value or there was no slot, and the value.
 type Found<V> = (u32, V);
 
-/// Lends the map to a kernel that does operations, so many a thread.
+/// Lends the map to a kernel that does operations, `each` of them per thread.
 fn change<K: Key, V: Value>(
     map: &mut LinearMap<K, V>,
     operations: &[LinearOperation<K, V>],
@@ -49,7 +49,7 @@ fn change<K: Key, V: Value>(
     let keys = Buffer::from_slice(&device, &parts().map(|(_, key, _)| key).collect::<Vec<K>>())?;
     let values = Buffer::from_slice(&device, &parts().map(|(.., value)| value).collect::<Vec<V>>())?;
     let (mut before, mut answers) = (Buffer::<u32>::zeroed(&device, count)?, Buffer::<V>::zeroed(&device, count)?);
-    // SAFETY: there is one of everything for each operation.
+    // SAFETY: each buffer has an element for each operation.
     unsafe {
         stream.launch(count.div_ceil(each as usize), |uses| ChangeMap {
             kinds: uses.read(&kinds),
@@ -83,8 +83,8 @@ fn operations<K: Key, V: Value>(most: usize) -> impl Strategy<Value = Vec<Linear
     prop::collection::vec(operation, 0..=most)
 }
 
-/// Checks that the answers of each launch have an order, and that the map is whole and counts
-/// right, also for the batches before and after it.
+/// Checks that some order of operations explains the answers of each launch, and that the map is
+/// intact and its count right, also for batches before and after.
 fn operations_of_a_kernel_have_an_order<K: Key, V: Value>() {
     let launches = |most| prop::collection::vec((operations::<K, V>(most), 1..5u64), 1..5);
     on_those(
@@ -103,7 +103,7 @@ fn operations_of_a_kernel_have_an_order<K: Key, V: Value>() {
                 let after = pairs_of(&map).map_err(fail)?;
                 check_answers(&before, done, &after).map_err(TestCaseError::fail)?;
                 check_pairs(&map, &after).map_err(TestCaseError::fail)?;
-                // A batch, which may use slots of removed keys again.
+                // A batch may reuse the slots of removed keys.
                 let more: Vec<K> = distinct_keys(5, seed);
                 map.insert_many(&more, &[V::from_u64(3); 5]).map_err(fail)?;
                 check_linear_map(&map).map_err(TestCaseError::fail)?;
@@ -138,7 +138,7 @@ mod inserting {
     of_all_widths!(inserted_by_a_kernel);
 }
 
-/// Checks that insertions into a full map end, say so, and lose nothing.
+/// Checks that insertions into a full map end with a report and lose nothing.
 fn a_full_map_refuses<K: Key, V: Value>() {
     for engine in linear_engines::<K, V>() {
         let config = LinearConfig::default().pairs(100).load(0.8).seed(5);
@@ -159,7 +159,7 @@ fn a_full_map_refuses<K: Key, V: Value>() {
         let there = map.contains_many(&keys).unwrap();
         let expected: Vec<bool> = found.iter().map(|&(before, _)| before != REFUSED).collect();
         assert_eq!(there, expected);
-        // A batch makes the table grow.
+        // A batch makes the map grow.
         map.insert_many(&keys, &vec![V::from_u64(2); keys.len()]).unwrap();
         assert_eq!(map.len(), keys.len());
         check_linear_map(&map).unwrap();

@@ -1,4 +1,4 @@
-//! Refs of tables that a launch cannot have, and launches that fail beside a lent map.
+//! Tests of refs that a launch refuses, and of launches that fail while a map is lent.
 
 use crate::changes::three;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,7 +25,7 @@ impl Look {
 }
 
 warpnest::low_level::kernels::kernel! {
-    /// Inserts the keys 100, 101, … with their indices; panics at the plan's index.
+    /// Inserts the keys 100, 101, … with their indices, and panics at index `panics_at`.
     Put<>, "put", threads 64;
     { map: LinearRefMut<u32, u32>, count: u64, panics_at: u64 }
 }
@@ -43,13 +43,13 @@ impl Put {
 
 fn put(device: &Device, map: &mut LinearMap<u32, u32>, count: u64, panics_at: u64) -> warpnest::Result<()> {
     let stream = device.default_stream();
-    // SAFETY: the kernel has no other pointers.
+    // SAFETY: the kernel's only pointers are the map's.
     unsafe { stream.launch(count as usize, |uses| Put { map: uses.table_mut(map), count, panics_at }) }
 }
 
 fn look(device: &Device, map: &LinearMap<u32, u32>) -> warpnest::Result<Vec<u32>> {
     let (stream, mut output) = (device.default_stream(), Buffer::zeroed(device, 4)?);
-    // SAFETY: the output has so many words.
+    // SAFETY: `output` has a word for each of four items.
     unsafe {
         stream.launch(4, |uses| Look { output: uses.write(&mut output), map: uses.table(map), count: 4 })?;
     }
@@ -70,7 +70,7 @@ fn a_table_of_another_device_is_refused() {
 fn a_grid_that_is_too_large_leaves_the_map_as_it_was() {
     let device = Device::cpu();
     let mut map = three(&device);
-    // SAFETY: nothing is launched.
+    // SAFETY: the launch is refused before the kernel runs.
     let refused = unsafe {
         device.default_stream().launch(usize::MAX, |uses| Put { map: uses.table_mut(&mut map), count: 0, panics_at: 0 })
     };
@@ -88,7 +88,7 @@ fn after_a_kernel_that_panics_lookups_say_so_until_a_change_counts_the_keys() {
     for error in [map.get_many(&[1]).unwrap_err(), look(&device, &map).unwrap_err()] {
         assert!(error.to_string().contains("did not come to an end"), "{error}");
     }
-    // To lend it again counts, too.
+    // Lending the map again also counts its keys.
     put(&device, &mut map, 1, 9).unwrap();
     check_linear_map(&map).unwrap();
     assert!((4..=503).contains(&map.len()), "{}", map.len());
@@ -101,7 +101,7 @@ fn a_closure_that_panics_before_the_launch_leaves_the_map_alone() {
     let mut map = three(&device);
     let stream = device.default_stream();
     let ended = catch_unwind(AssertUnwindSafe(|| {
-        // SAFETY: nothing is launched.
+        // SAFETY: the closure panics before the launch.
         unsafe {
             stream.launch(1, |uses| -> Put {
                 let _lent = uses.table_mut(&mut map);
@@ -142,7 +142,7 @@ fn two_maps_that_are_lent_are_both_counted_and_neither_if_one_is_on_another_devi
     let device = Device::cpu();
     let move_all = |from: &mut LinearMap<u32, u32>, to: &mut LinearMap<u32, u32>| {
         let mut moved = Buffer::zeroed(&device, 64)?;
-        // SAFETY: a block's threads have a word each.
+        // SAFETY: `moved` has a word for each of the block's 64 threads.
         unsafe {
             device.default_stream().launch(64, |uses| {
                 let (from, to) = (uses.table_mut(from), uses.table_mut(to));
@@ -171,12 +171,12 @@ fn two_maps_that_are_lent_are_both_counted_and_neither_if_one_is_on_another_devi
 fn code_of_others_is_not_called_with_what_is_on_another_device() {
     let (here, there) = (Device::cpu(), elsewhere());
     let map = three(&there);
-    // SAFETY: nothing is queued.
+    // SAFETY: the closure queues nothing.
     let refused = unsafe {
         here.default_stream().launch_foreign(|uses| uses.table(&map), |_, _| -> u8 { panic!("it is called") })
     };
     assert_wrong_device(refused.unwrap_err(), "a buffer", &there, &here);
-    // SAFETY: nothing is queued.
+    // SAFETY: the closure queues nothing.
     let null = unsafe { there.default_stream().launch_foreign(|uses| uses.table(&map), |_, stream| stream.is_null()) };
     assert_eq!(null, Ok(true));
 }
@@ -197,7 +197,7 @@ fn whatever_fails_beside_a_lent_map_it_counts_right_or_says_so() {
         |map| put(&device, map, 50, 99),
         |mut map, done| {
             assert!(planted::is_planted(&done.unwrap_err()));
-            // The fault is over now, unless the map says otherwise.
+            // The fault is over unless the map itself still reports one.
             if map.contains_many(&[1]).is_ok() {
                 check_linear_map(&map).unwrap();
             }

@@ -1,4 +1,4 @@
-//! Lookups by refs beside `HashMap`, and beside the batches that do the same.
+//! Tests of lookups by refs, compared with `HashMap` and with batches that do the same.
 
 use crate::{engines, fail};
 use proptest::prelude::*;
@@ -13,13 +13,13 @@ use warpnest::{
 use warpnest_bench_kernels::lookups::*;
 use warpnest_tests::{key, of_all_widths, on_those, the_cpu_engine};
 
-/// Launches a kernel that answers queries by the table; gives the answers.
+/// Launches a kernel that looks up queries in the table, and returns the answers.
 macro_rules! ask {
     ($kernel:ident, $device:expr, $table:expr, $queries:expr) => {{
         let (device, stream, count) = ($device, $device.default_stream(), $queries.len());
         let (queries, mut values) = (Buffer::from_slice(device, $queries)?, Buffer::zeroed(device, count)?);
         let mut found = Buffer::<u32>::zeroed(device, count.div_ceil(32))?;
-        // SAFETY: there are as many values as queries, and a found-word for each 32 of them.
+        // SAFETY: there is a value for each query, and a word of `found` for each 32 queries.
         unsafe {
             stream.launch(count, |uses| $kernel {
                 queries: uses.read(&queries),
@@ -33,13 +33,13 @@ macro_rules! ask {
     }};
 }
 
-/// Launches a kernel that asks whether the set has keys; gives the answers.
+/// Launches a kernel that tests whether the set has keys, and returns the answers.
 macro_rules! flag {
     ($kernel:ident, $device:expr, $table:expr, $queries:expr) => {{
         let (device, stream, count) = ($device, $device.default_stream(), $queries.len());
         let queries = Buffer::from_slice(device, $queries)?;
         let mut found = Buffer::<u32>::zeroed(device, count.div_ceil(32))?;
-        // SAFETY: there is a found-word for each 32 queries.
+        // SAFETY: there is a word of `found` for each 32 queries.
         unsafe {
             stream.launch(count, |uses| $kernel {
                 queries: uses.read(&queries),
@@ -58,7 +58,7 @@ fn answers<V>(values: Vec<V>, found: &[u32]) -> Vec<Option<V>> {
     values.into_iter().enumerate().map(answer).collect()
 }
 
-/// Returns pairs of different keys, and queries: all their keys, and others.
+/// Returns pairs with distinct keys, and queries: all these keys, and other keys.
 fn pairs_and_queries<K: Key, V: Value>(most: usize) -> impl Strategy<Value = (BTreeMap<K, V>, Vec<K>)> {
     let pairs = prop::collection::btree_map(key::<K>(), any::<u64>().prop_map(V::from_u64), 0..=most);
     (pairs, prop::collection::vec(key::<K>(), 0..40)).prop_map(|(pairs, others)| {
@@ -68,10 +68,10 @@ fn pairs_and_queries<K: Key, V: Value>(most: usize) -> impl Strategy<Value = (BT
     })
 }
 
-/// The answers of a map, with its name.
+/// A map's name and its answers.
 type Answered<V> = (&'static str, Vec<Option<V>>);
 
-/// Returns the answers of every map by its ref.
+/// Returns the answers of every map through its ref.
 fn asked_by_refs<K: Key, V: Value>(
     device: &Device,
     (keys, values): (&[K], &[V]),
@@ -91,7 +91,7 @@ fn asked_by_refs<K: Key, V: Value>(
         ("extendible", ask!(AskExtendible, device, &extendible, queries)),
     ];
     match LinearMap::new(device) {
-        // The PTX for every GPU has no such maps.
+        // The PTX for every GPU has no wide linear maps.
         Err(Error::NoWideAtomics { .. }) => {}
         linear => {
             let mut linear = linear?;
@@ -168,7 +168,7 @@ fn sets_answer_by_refs_as_a_hash_set_does() {
     sets_of::<u64>();
 }
 
-/// Returns what the kernels make of the values of each query, for a multimap on either design.
+/// Returns the kernels' sums over the values of each query, for multimaps on both designs.
 fn weighed<K: Key, V: Value>(device: &Device, (keys, values): (&[K], &[V]), queries: &[K]) -> Result<[Vec<u64>; 2]> {
     let on_pages: MultiMap<K, V> = MultiMap::build(device, keys, values)?;
     let on_cuckoo = MultiConfig::<Cuckoo>::on(Config::default()).build(device, keys, values)?;
@@ -176,7 +176,7 @@ fn weighed<K: Key, V: Value>(device: &Device, (keys, values): (&[K], &[V]), quer
     let (queries, mut sums) = (Buffer::from_slice(device, queries)?, [(); 2].map(|()| Buffer::zeroed(device, count)));
     let [by_pages, by_cuckoo] = &mut sums;
     let (by_pages, by_cuckoo) = (by_pages.as_mut().unwrap(), by_cuckoo.as_mut().unwrap());
-    // SAFETY: there are as many sums as queries.
+    // SAFETY: there is a sum for each query.
     unsafe {
         stream.launch(count, |uses| {
             let map = uses.table(&on_pages);
@@ -222,7 +222,7 @@ mod multimaps {
     of_all_widths!(multimaps_have_the_values_of_a_key_in_order);
 }
 
-/// Checks ids, the way back, and that there is no key behind the last id.
+/// Checks the ids of keys and the keys of ids, and that there is no key after the last id.
 fn check_ids<K: Key>(device: &Device, rows: &[K], queries: &[K]) -> Result<()> {
     let table: CompactingTable<K> = CompactingTable::build(device, rows)?;
     let (stream, count) = (device.default_stream(), queries.len());
@@ -230,7 +230,7 @@ fn check_ids<K: Key>(device: &Device, rows: &[K], queries: &[K]) -> Result<()> {
     let asked = Buffer::from_slice(device, queries)?;
     let (mut there_and_back, mut ids) = (Buffer::zeroed(device, count)?, Buffer::zeroed(device, count)?);
     let mut behind = Buffer::from_slice(device, &[7u32])?;
-    // SAFETY: there are as many answers as queries, and one word.
+    // SAFETY: each buffer has an answer for each query, and `behind` has a word.
     unsafe {
         stream.launch(count, |uses| IdsAndBack {
             queries: uses.read(&asked),
@@ -259,14 +259,14 @@ fn compacting_tables_give_ids_and_keys() {
     }
 }
 
-/// Checks ranks, and the values of the pairs there.
+/// Checks the ranks of keys, and the values of the pairs with these ranks.
 fn check_ranks<K: Key>(device: &Device, keys: &[K], queries: &[K]) -> Result<()> {
     let values: Vec<u64> = (10..10 + keys.len() as u64).collect();
     let map = SortedMap::build(device, keys, &values)?;
     let (stream, count) = (device.default_stream(), queries.len());
     let asked = Buffer::from_slice(device, queries)?;
     let (mut below, mut next) = (Buffer::zeroed(device, count)?, Buffer::zeroed(device, count)?);
-    // SAFETY: there are as many answers as queries.
+    // SAFETY: each buffer has an answer for each query.
     unsafe {
         stream.launch(count, |uses| RanksOf {
             queries: uses.read(&asked),
@@ -294,7 +294,7 @@ fn sorted_maps_give_ranks_and_their_pairs() {
     }
 }
 
-/// Checks that a map answers through its ref what batches left in it.
+/// Checks that a map's ref sees the results of all batches before the launch.
 #[test]
 fn a_ref_is_in_step_with_batches_and_an_emptied_map_has_nothing() {
     fn keys_of(device: &Device, map: &BulkMap<u32, u32, Page>) -> Result<Vec<Option<u32>>> {

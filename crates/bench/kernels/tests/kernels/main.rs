@@ -1,4 +1,4 @@
-//! The kernels of the benchmarks on every engine.
+//! Tests of the benchmarks' kernels on every engine.
 
 mod changes;
 mod guarded;
@@ -10,7 +10,7 @@ use warpnest_tests::TestEngine;
 
 static KERNELS: Module = warpnest::module!("../../ptx/bench");
 
-/// Returns the engines, with the kernels.
+/// Returns the engines, with the kernels loaded.
 fn engines() -> &'static [TestEngine] {
     let engines = warpnest_tests::engines();
     for engine in engines {
@@ -19,7 +19,7 @@ fn engines() -> &'static [TestEngine] {
     engines
 }
 
-/// Returns the error as an error of a property.
+/// Returns the error as a property's error.
 fn fail(error: warpnest::Error) -> proptest::prelude::TestCaseError {
     proptest::prelude::TestCaseError::fail(error.to_string())
 }

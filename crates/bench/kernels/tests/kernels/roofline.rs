@@ -1,4 +1,4 @@
-//! The kernels of the roofline on every engine.
+//! Tests of the roofline's kernels on every engine.
 
 use std::collections::BTreeSet;
 use warpnest::types::WordKey as Key;
@@ -8,7 +8,7 @@ use warpnest_tests::distinct_keys;
 
 use crate::engines;
 
-/// Runs `Random` over `words` words that hold 1000000 + their number; returns the words and the
+/// Runs `Random` over `words` words with the values 1000000 plus index, and returns words and
 /// output.
 fn random(device: &Device, access: Access, accesses: u64, words: u64) -> (Vec<u64>, Vec<u32>) {
     let initial: Vec<u64> = (0..words).map(|word| 1_000_000 + word).collect();
@@ -33,7 +33,7 @@ fn random_accesses_have_the_same_effects_everywhere() {
     const ACCESSES: u64 = 300;
     const WORDS: u64 = 97;
     let initial: Vec<u64> = (0..WORDS).map(|word| 1_000_000 + word).collect();
-    // A lookup writes down which word it read, so access i goes to word `goes_to[i]`, on every
+    // A lookup writes down which word it read, so access i goes to word `goes_to[i]` on every
     // engine.
     let goes_to: Vec<u64> =
         random(&Device::cpu(), Access::Find, ACCESSES, WORDS).1.iter().map(|&read| read as u64 - 1_000_000).collect();
@@ -51,7 +51,7 @@ fn random_accesses_have_the_same_effects_everywhere() {
             let (memory, output) = run(access);
             assert_eq!(output, vec![0; ACCESSES as usize]);
             for (word, &found) in memory.iter().enumerate() {
-                // One of the accesses that went to a word came last.
+                // The word has the value of one of the accesses to it, the last one.
                 let written = reached.contains(&(word as u64));
                 let fits =
                     if written { goes_to.get(found as usize) == Some(&(word as u64)) } else { found == initial[word] };
@@ -61,8 +61,8 @@ fn random_accesses_have_the_same_effects_everywhere() {
     }
 }
 
-/// Updates words that all hold 7 except one, with every stride; returns their contents and the
-/// count of words that were found wrong.
+/// Updates words that all have the value 7 except one, with a stride. Returns their contents and
+/// the count of words with a wrong value.
 fn strided<T: Key>(device: &Device, words_log2: u32, stride_log2: u32, atomic: u32) -> (Vec<T>, u32) {
     let stream = device.default_stream();
     let mut initial = vec![T::from_u64(7); 1 << words_log2];
@@ -122,7 +122,7 @@ fn copying_copies_all_words_and_no_more() {
         for words in [0, 2, 510, 512, 514, 1000usize] {
             let source = Buffer::from_slice(&engine.device, &distinct_keys::<u64>(words, 3)).unwrap();
             let mut target = Buffer::from_slice(&engine.device, &vec![7u64; words + 6]).unwrap();
-            // SAFETY: both buffers have at least so many words.
+            // SAFETY: both buffers have at least `words` words.
             unsafe {
                 stream.launch(words / 2, |uses| Copy {
                     source: uses.read(&source),

@@ -1,5 +1,5 @@
-//! Figure 4.7, right: the construction of cuckoo tables with more and more slots, beside the theory
-//! of (Alcantara 2011, §4.5).
+//! Figure 4.7, right: the construction of cuckoo tables with more and more slots, compared with the
+//! theory of (Alcantara 2011, §4.5).
 
 use anyhow::{Context as _, ensure};
 use warpnest::{Buffer, CuckooConfig};
@@ -11,11 +11,11 @@ use crate::figures::figure::{Axis, Figure, Series};
 use crate::figures::lab::{Lab, MIN_PAIRS};
 use crate::figures::scale::Scale;
 
-/// The slots a pair.
+/// The numbers of slots per pair.
 const SLOTS: [f64; 18] =
     [1.02, 1.03, 1.05, 1.1, 1.15, 1.2, 1.25, 1.3, 1.42, 1.6, 1.8, 2.1, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0];
-/// The numbers of functions, the fewest slots a pair that a table with them takes, and the names of
-/// the lines.
+/// The numbers of functions, each with the minimum slots per pair for such a table, and the name of
+/// its line.
 const FUNCTIONS: [(u32, f64, &str); 4] = [
     (4, 1.03, "measured, 4 functions"),
     (5, 1.02, "measured, 5 functions"),
@@ -23,21 +23,21 @@ const FUNCTIONS: [(u32, f64, &str); 4] = [
     (2, 2.1, "measured, 2 functions"),
 ];
 
-/// Returns the estimate of the exchanges a pair (Alcantara 2011): `-m ln(1 - N/m)` of them, if each
-/// finds a random slot.
+/// Returns the estimated exchanges per pair (Alcantara 2011): `-m ln(1 - N/m)` exchanges in all, if
+/// each exchange is at a random slot.
 fn exchanges(slots: f64) -> f64 {
     -slots * (1.0 - 1.0 / slots).ln()
 }
 
-/// Returns the nanoseconds a pair: the exchanges, the emptying of each slot, and the read of each
-/// pair.
+/// Returns the estimated nanoseconds per pair: for its exchanges, for clearing its slots, and for
+/// reading it.
 fn pair_ns(slots: f64, update: Update) -> f64 {
     exchanges(slots) * update.scattered + (slots + 1.0) * update.streamed
 }
 
-/// Measures the rates, and the exchanges a pair.
+/// Measures the rates, and the exchanges per pair.
 pub fn construction(lab: &Lab, update: Update) -> anyhow::Result<[Figure; 2]> {
-    // The array of the strided updates and the tables take about as much memory.
+    // The tables take about as much memory as the array of the strided updates.
     let n = (lab.largest / 8).max(MIN_PAIRS);
     let of_functions = |least: f64| SLOTS.into_iter().filter(move |&slots| slots >= least);
     let points = FUNCTIONS.iter().map(|&(_, least, _)| of_functions(least).count()).sum();
@@ -89,12 +89,12 @@ pub fn construction(lab: &Lab, update: Update) -> anyhow::Result<[Figure; 2]> {
     ])
 }
 
-/// Measures the milliseconds of a build, and its exchanges a pair.
+/// Measures the milliseconds of a build, and its exchanges per pair.
 fn measure(pairs: &Pairs<'_>, config: &CuckooConfig) -> anyhow::Result<(f64, f64)> {
     let (device, stream) = (pairs.device, pairs.device.default_stream());
     let mut map = pairs.build(config)?;
     let ms = pairs.rebuild_ms(&mut map)?;
-    // A key that is found has its value: a slot is one word.
+    // A slot is one word, so a key that is found has its value.
     let mut found = Buffer::zeroed(device, pairs.keys.len().div_ceil(32))?;
     map.contains_many_into(stream, &pairs.keys, &mut found)?;
     let found: u64 = found.download(stream)?.iter().map(|word| word.count_ones() as u64).sum();

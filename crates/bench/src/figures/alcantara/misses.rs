@@ -11,7 +11,7 @@ use crate::figures::lab::Lab;
 use crate::figures::scale::Scale;
 
 const CONTENDERS: [Contender; 5] = [CUCKOO_OF_FOUR, CUCKOO_OF_THREE, TWO_LEVEL, PAGE, SORTED];
-/// The absent keys, in percent.
+/// The shares of absent keys, in percent.
 const ABSENT: [u64; 11] = [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100];
 
 pub fn misses(lab: &Lab) -> anyhow::Result<Figure> {

@@ -17,7 +17,7 @@ pub use rates::rates;
 use super::figure::Figure;
 use super::lab::Lab;
 
-/// Measures strided updates, and predicts from their rates the construction of a cuckoo table.
+/// Measures strided updates, and compares cuckoo construction with a prediction from their rates.
 pub fn strides(lab: &Lab) -> anyhow::Result<[Figure; 3]> {
     let (strides, update) = strides::strides(lab)?;
     let [construction, exchanges] = construction::construction(lab, update)?;

@@ -1,4 +1,4 @@
-//! Figures 4.5 and 4.6: tables of keys that occur more and more often.
+//! Figures 4.5 and 4.6: tables of keys with more and more pairs per key.
 
 use anyhow::{Context as _, ensure};
 use warpnest::design::Config;
@@ -13,17 +13,18 @@ use crate::figures::lab::Lab;
 use crate::figures::scale::Scale;
 use crate::figures::voxels::sorted;
 
-/// The most pairs with the same key; the numbers are powers of two.
+/// The maximum number of pairs with the same key; the numbers are powers of two.
 const MAX_MULTIPLICITY: u32 = 1024;
 
-/// The lines of figure 4.5, construction and retrievals, and of figure 4.6.
+/// The lines of figure 4.5 (construction and retrieval).
 const COMPACTING: [&str; 4] =
     ["CompactingTable, on a PageMap", "… on a CuckooMap", "SortedMap, no repeats", "only sorting the pairs"];
+/// The lines of figure 4.6.
 const MULTI: [&str; 4] =
     ["MultiMap, on a PageMap", "… on a CuckooMap", "SortedMap, all pairs", "only sorting the pairs"];
 const RETRIEVED: &str = "MultiMap, values retrieved";
 
-/// The milliseconds of building tables, and of looking up in them, or of what stands for that last.
+/// The milliseconds of builds and of lookups; sorting alone has no lookup.
 struct Times {
     builds: Vec<f64>,
     lookups: Vec<f64>,
@@ -95,13 +96,13 @@ pub fn multiplicity(lab: &Lab) -> anyhow::Result<[Figure; 4]> {
     ])
 }
 
-/// Pairs on a device, and the queries for them.
+/// Pairs on a device, and queries for their keys.
 struct Subjects<'l> {
     lab: &'l Lab,
     pairs: Repeated,
     keys: Buffer<u32>,
     values: Buffer<u32>,
-    /// The numbers of the queried keys.
+    /// The indices of the queried keys.
     asked: Vec<u32>,
     queries: Buffer<u32>,
 }
@@ -116,7 +117,7 @@ impl<'l> Subjects<'l> {
         Ok(Self { lab, pairs, keys, values, asked, queries })
     }
 
-    /// Measures what [`COMPACTING`] and [`MULTI`] name.
+    /// Measures the tables that [`COMPACTING`] and [`MULTI`] list.
     fn measure(&self) -> anyhow::Result<[Times; 2]> {
         let (page, cuckoo) = (PageConfig::default().seed(1), CuckooConfig::default().seed(1));
         let compacting = [self.compacting(&page)?, self.compacting(&cuckoo)?, self.sorted_once()?];
@@ -133,7 +134,7 @@ impl<'l> Subjects<'l> {
         Ok([Times { builds, lookups }, multi])
     }
 
-    /// Returns the milliseconds of building the compacting table anew, and of looking up ids.
+    /// Returns the milliseconds of a rebuild of the compacting table, and of the lookup of ids.
     fn compacting<D: Ids>(&self, of_ids: &Config<D>) -> anyhow::Result<[f64; 2]> {
         let (Lab { device, runs, .. }, stream) = (self.lab, self.lab.device.default_stream());
         let mut table = CompactingConfig::on(of_ids.clone()).build(device, &self.keys)?;
@@ -145,8 +146,8 @@ impl<'l> Subjects<'l> {
         Ok([build, lookup])
     }
 
-    /// Returns the milliseconds of building a sorted map of the different keys anew, and of looking
-    /// up their ranks.
+    /// Returns the milliseconds of a rebuild of a sorted map of the distinct keys, and of the
+    /// lookup of their ranks.
     fn sorted_once(&self) -> anyhow::Result<[f64; 2]> {
         let (Lab { device, runs, .. }, stream) = (self.lab, self.lab.device.default_stream());
         let mut map = SortedConfig::default().build(device, &self.keys, &self.values)?;
@@ -157,8 +158,8 @@ impl<'l> Subjects<'l> {
         Ok([build, lookup])
     }
 
-    /// Returns the milliseconds of building a multimap, of looking up the ranges of the queries'
-    /// values, and of getting all values.
+    /// Returns the milliseconds of a build of a multimap, of the lookup of the queries' value
+    /// ranges, and of the retrieval of all values.
     fn multi<D: Ids>(&self, of_keys: &Config<D>) -> anyhow::Result<[f64; 3]> {
         let (Lab { device, runs, .. }, stream) = (self.lab, self.lab.device.default_stream());
         let mut map = MultiConfig::on(of_keys.clone()).build(device, &self.keys, &self.values)?;
@@ -183,11 +184,12 @@ impl<'l> Subjects<'l> {
         Ok([build, lookup, retrieval])
     }
 
-    /// Returns the milliseconds of building a sorted map of all pairs, and of looking up where the
-    /// queries' pairs begin and end.
+    /// Returns the milliseconds of a build of a sorted map with all pairs, and of the lookup of the
+    /// start and the end of each query's pairs.
     fn sorted_all(&self) -> anyhow::Result<[f64; 2]> {
         let (Lab { device, runs, .. }, stream) = (self.lab, self.lab.device.default_stream());
-        // With that promise the map keeps the pairs of a repeated key, in the order of the input.
+        // With `assume_unique` the map keeps all pairs of a repeated key, in the order of the
+        // input.
         let config = SortedConfig::default().assume_unique();
         let mut map: SortedMap<u32, u32> = config.build(device, &self.keys, &self.values)?;
         let build = median_ms(stream, 1, *runs, || map.rebuild(&self.keys, &self.values))?;

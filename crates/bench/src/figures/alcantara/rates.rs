@@ -1,4 +1,4 @@
-//! Figure 4.4: rates of building and of looking all keys up, for more and more pairs.
+//! Figure 4.4: the rates of builds and of lookups of all keys, for more and more pairs.
 
 use anyhow::{Context as _, ensure};
 use warpnest::Buffer;
@@ -50,7 +50,7 @@ pub fn rates(lab: &Lab) -> anyhow::Result<[Figure; 2]> {
     ])
 }
 
-/// Measures the milliseconds of a build, and of looking up all keys.
+/// Measures the milliseconds of a build, and of the lookup of all keys.
 fn measure(pairs: &Pairs<'_>, queries: &Buffer<u32>, table: &Contender) -> anyhow::Result<[f64; 2]> {
     let mut map = (table.build)(pairs)?;
     let build_ms = map.rebuild_ms(pairs)?;

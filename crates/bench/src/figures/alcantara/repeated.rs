@@ -1,21 +1,21 @@
-//! Pairs whose keys all occur equally often, and the right answers of tables of them.
+//! Pairs whose keys occur equally often, and the expected answers of tables of these pairs.
 
 use crate::bench::input::{key, shuffle};
 
-/// `n` pairs of `distinct` keys. Pair `i` has key number `i % distinct` and the value `i`.
+/// `n` pairs of `distinct` keys. Pair `i` has the key with index `i % distinct`, and the value `i`.
 pub struct Repeated {
     n: u32,
     distinct: u32,
-    /// The numbers of the keys, in the order of the keys.
+    /// The indices of the keys, in ascending order of the keys.
     order: Vec<u32>,
-    /// The rank of each key number among the keys in their order.
+    /// The rank of each key, in the order of the indices.
     ranks: Vec<u32>,
-    /// The offset of the first pair of each key number, if all pairs are in the order of the keys.
+    /// The offset of each key's first pair among pairs sorted by key, in the order of the indices.
     starts: Vec<u32>,
 }
 
 impl Repeated {
-    /// Makes `n` pairs: each key occurs `multiplicity` times, or some occur once less.
+    /// Makes `n` pairs in which each key occurs `multiplicity` times, or one time less.
     pub fn new(n: u32, multiplicity: u32) -> Self {
         let distinct = n.div_ceil(multiplicity);
         let mut order: Vec<u32> = (0..distinct).collect();
@@ -31,7 +31,7 @@ impl Repeated {
         repeated
     }
 
-    /// Returns the number of pairs with key number `number`.
+    /// Returns the number of pairs whose key has the index `number`.
     fn count(&self, number: u32) -> u32 {
         (self.n - number).div_ceil(self.distinct)
     }
@@ -44,33 +44,33 @@ impl Repeated {
         (0..self.n).collect()
     }
 
-    /// Returns the number of each pair's key, in random order.
+    /// Returns the key index of each pair, in random order.
     pub fn queries_for_pairs(&self) -> Vec<u32> {
         let mut numbers: Vec<u32> = (0..self.n).map(|pair| pair % self.distinct).collect();
         shuffle(&mut numbers);
         numbers
     }
 
-    /// Returns the number of each key once, in random order.
+    /// Returns the index of each key once, in random order.
     pub fn queries_for_keys(&self) -> Vec<u32> {
         let mut numbers: Vec<u32> = (0..self.distinct).collect();
         shuffle(&mut numbers);
         numbers
     }
 
-    /// Returns the values of a key, in the order of the input.
+    /// Returns the values of the key with an index, in the order of the input.
     fn values_of(&self, number: u32) -> impl Iterator<Item = u32> {
         (number..self.n).step_by(self.distinct as usize)
     }
 
-    /// Returns how many of `values` are wrong: they should be all pairs' values in the order of
-    /// their keys.
+    /// Returns the number of wrong values. `values` should be the values of all pairs, sorted by
+    /// key.
     pub fn wrong_values(&self, values: &[u32]) -> u64 {
         differences(self.order.iter().flat_map(|&number| self.values_of(number)), values)
     }
 
-    /// Returns the number of wrong values among those that were retrieved for keys with these
-    /// numbers.
+    /// Returns the number of wrong offsets and values that were retrieved for keys with the indices
+    /// `queries`.
     pub fn wrong_retrieved(&self, queries: &[u32], offsets: &[u64], values: &[u32]) -> u64 {
         let mut end = 0u64;
         let ends = queries.iter().map(|&number| {
@@ -81,13 +81,13 @@ impl Repeated {
             + differences(queries.iter().flat_map(|&number| self.values_of(number)), values)
     }
 
-    /// Returns the count of wrong ranks of keys with these numbers.
+    /// Returns the number of wrong ranks of keys with the indices `queries`.
     pub fn wrong_ranks(&self, queries: &[u32], ranks: &[u32]) -> u64 {
         differences(queries.iter().map(|&number| self.ranks[number as usize]), ranks)
     }
 
-    /// Returns the number of wrong ranges, from `starts` up to `ends`, of the pairs of these keys
-    /// in the order of the keys.
+    /// Returns the number of wrong starts and ends of the pairs of the queried keys, among pairs
+    /// that are sorted by key.
     pub fn wrong_runs(&self, queries: &[u32], starts: &[u32], ends: impl Iterator<Item = u32>) -> u64 {
         let begin = |number: &u32| self.starts[*number as usize];
         let expected_ends = queries.iter().map(|number| begin(number) + self.count(*number));
@@ -95,10 +95,11 @@ impl Repeated {
         differences(queries.iter().map(begin), starts) + differences(expected_ends, &ends)
     }
 
-    /// Returns the number of wrong groups of values, from `starts` up to `ends`, of keys with these
-    /// numbers.
+    /// Returns the number of wrong groups of values. A group is the range of one queried key, from
+    /// `starts` up to `ends`.
     ///
-    /// A group is right if it has the right number of `values`, with the right ones first and last.
+    /// A group is right if it has the expected number of `values`, and the expected first and last
+    /// value.
     pub fn wrong_groups(
         &self,
         queries: &[u32],
@@ -117,8 +118,8 @@ impl Repeated {
         differences(expected, &found.collect::<Vec<_>>())
     }
 
-    /// Returns the number of keys with these numbers that have no id or another key's; `keys` are
-    /// in the order of their ids.
+    /// Returns the number of queried keys that have no id or another key's id. `keys` are in the
+    /// order of their ids.
     pub fn wrong_ids(&self, queries: &[u32], ids: &[Option<u32>], keys: &[u32]) -> u64 {
         let key_of = |id: &Option<u32>| keys.get((*id)? as usize).copied();
         let answered: Vec<Option<u32>> = ids.iter().map(key_of).collect();
@@ -127,12 +128,12 @@ impl Repeated {
     }
 }
 
-/// Returns the keys with these numbers.
+/// Returns the keys with these indices.
 pub fn keys(numbers: &[u32]) -> Vec<u32> {
     numbers.iter().map(|&number| key(number as u64)).collect()
 }
 
-/// Returns the number of `found` that are not what was expected, or are too many or too few.
+/// Returns the number of wrong, missing and additional items in `found`.
 fn differences<T: PartialEq>(expected: impl Iterator<Item = T>, found: &[T]) -> u64 {
     let (mut wrong, mut number) = (0, 0);
     for (expected, place) in expected.zip(0..) {
@@ -148,7 +149,8 @@ mod tests {
 
     #[test]
     fn right_answers_are_right_and_others_are_counted() {
-        // 3 keys: number 0 has the pairs 0, 3 and 6, the others have two each.
+        // There are 3 keys: index 0 has the pairs 0, 3 and 6, and the other two have two pairs
+        // each.
         let pairs = Repeated::new(7, 3);
         assert_eq!((pairs.queries_for_keys().len(), pairs.keys().len()), (3, 7));
         let mut sorted: Vec<(u32, u32)> = pairs.keys().into_iter().zip(pairs.values()).collect();

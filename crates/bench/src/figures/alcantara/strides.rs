@@ -11,17 +11,17 @@ use crate::figures::figure::{Axis, Figure, Series};
 use crate::figures::lab::Lab;
 use crate::figures::scale::{Scale, power_of_two};
 
-/// The nanoseconds of an update of 64 bits, the slot of a table with keys and values of 32 bits.
+/// The nanoseconds of an update of 64 bits, the size of a slot with a key and a value of 32 bits.
 #[derive(Clone, Copy, Debug)]
 pub struct Update {
-    /// An exchange without locality.
+    /// The time of an exchange without locality.
     pub scattered: f64,
-    /// One of the two accesses of a read and a write of neighbours.
+    /// The time of one of the two accesses when neighbouring words are read and written.
     pub streamed: f64,
 }
 
-/// Measures the updates of every stride, in as many words of 32 bits as the limit allows and half
-/// as many of 64.
+/// Measures the updates for every stride. The number of 32-bit words is the limit, and the number
+/// of 64-bit words is half of it.
 pub fn strides(lab: &Lab) -> anyhow::Result<(Figure, Update)> {
     let narrow_log2 = lab.largest.ilog2();
     lab.begin("figure 4.7", 2 * (2 * narrow_log2 as usize + 1));
@@ -55,7 +55,7 @@ pub fn strides(lab: &Lab) -> anyhow::Result<(Figure, Update)> {
     Ok((figure, update))
 }
 
-/// Measures the milliseconds of updating all words, for the strides 1, 2, 4, …: by reads and
+/// Measures the milliseconds of updates of all words, for the strides 1, 2, 4, …: by reads and
 /// writes, and by exchanges.
 fn measure<T: Key>(lab: &Lab, words_log2: u32) -> anyhow::Result<[Vec<f64>; 2]> {
     let mut words = Words::<T>::new(&lab.device, words_log2)?;
@@ -70,7 +70,7 @@ fn measure<T: Key>(lab: &Lab, words_log2: u32) -> anyhow::Result<[Vec<f64>; 2]> 
     Ok(times)
 }
 
-/// An array of words that all hold how often they were updated.
+/// An array of words whose values are the number of updates.
 struct Words<'d, T: Key> {
     device: &'d Device,
     words_log2: u32,
@@ -86,7 +86,7 @@ impl<'d, T: Key> Words<'d, T> {
         Ok(Self { device, words_log2, memory, wrong, updates: 0 })
     }
 
-    /// Returns the milliseconds of updating every word.
+    /// Returns the milliseconds of one update of every word.
     fn update_ms(&mut self, stride_log2: u32, atomic: u32, runs: u32) -> warpnest::Result<f64> {
         let stream = self.device.default_stream();
         median_ms(stream, 1, runs, || {
@@ -100,7 +100,7 @@ impl<'d, T: Key> Words<'d, T> {
                 atomic,
                 padding: 0,
             };
-            // SAFETY: the buffers are as long as the kernel's text demands.
+            // SAFETY: the buffers have the documented lengths.
             unsafe {
                 stream.launch(1 << self.words_log2, |uses| Strided {
                     memory: uses.write(&mut self.memory),
@@ -111,7 +111,8 @@ impl<'d, T: Key> Words<'d, T> {
         })
     }
 
-    /// Checks all updates by one more: each update says whether the one before reached its word.
+    /// Checks all updates by one more update, because each update counts the words that the last
+    /// one missed.
     fn check(&mut self) -> anyhow::Result<()> {
         self.update_ms(0, 0, 1)?;
         let wrong = self.wrong.download(self.device.default_stream())?[0];

@@ -1,4 +1,5 @@
-//! Batches of lookups, insertions and removals in the shares of (Hu 2015), and the right answers.
+//! Batches of lookups, insertions and removals in the shares of (Hu 2015), with the expected
+//! answers.
 
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -15,16 +16,16 @@ pub struct Shares {
 }
 
 impl Shares {
-    /// Returns the shares of (Hu 2015): of a hundred operations 90 look up, 6 insert and 4 remove.
-    /// The rest of the division are lookups.
+    /// Returns the shares of (Hu 2015): of a hundred operations, 90 look up, 6 insert and 4 remove.
+    /// A remainder looks up.
     pub fn of(operations: u64) -> Self {
         let (insertions, removals) = (operations * 6 / 100, operations * 4 / 100);
         Self { lookups: operations - insertions - removals, insertions, removals }
     }
 }
 
-/// One batch. No key is in two operations that could disturb each other, so its answers do not
-/// depend on their order.
+/// A batch of operations. No two operations with the same key affect each other, so the answers do
+/// not depend on the order.
 pub struct Batch {
     pub removed: Vec<u32>,
     pub inserted: Vec<u32>,
@@ -34,11 +35,11 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Makes the batch that comes after `number` others of as many operations, into a table that
-    /// held `keys` keys before all of them.
+    /// Makes a batch that follows `number` other batches of `operations` operations each, for a
+    /// table that had `keys` keys before all batches.
     ///
-    /// It removes the oldest keys, inserts new ones, and looks up keys that are there before and
-    /// after it.
+    /// The batch removes the oldest keys, inserts new keys, and looks up keys that are in the table
+    /// before and after it.
     pub fn new(keys: u64, operations: u64, number: u64) -> Self {
         let Shares { lookups, insertions, removals } = Shares::of(operations);
         let (oldest, newest) = (number * removals, keys + number * insertions);
@@ -46,7 +47,7 @@ impl Batch {
         let removed: Vec<u32> = (oldest..stay).map(key).collect();
         let inserted: Vec<u32> = (newest..newest + insertions).map(key).collect();
         let mut random = Xoshiro256StarStar::seed_from_u64(number);
-        // The product's high half: a random number below the second factor.
+        // The product's high half is a random number below the second factor.
         let below = |random: u64, bound: u64| ((random as u128 * bound as u128) >> 64) as u64;
         let asked: Vec<u32> = (0..lookups).map(|_| key(stay + below(random.next_u64(), newest - stay))).collect();
         let mut mixed: Vec<LinearOperation<u32, u32>> = asked.iter().map(|&key| LinearOperation::Get(key)).collect();
@@ -65,7 +66,7 @@ impl Batch {
     }
 }
 
-/// Returns the value that the key of an operation had.
+/// Returns the value that an operation's key has before it.
 fn right(operation: &LinearOperation<u32, u32>) -> Option<u32> {
     match *operation {
         LinearOperation::Get(key) | LinearOperation::Remove(key) => Some(value(key)),

@@ -1,4 +1,4 @@
-//! Experiment 2, figure 5: the size of the directory while keys come in.
+//! Experiment 2, figure 5: the size of the directory while keys are inserted.
 
 use anyhow::{Context as _, ensure};
 use comfy_table::Table;
@@ -15,9 +15,9 @@ use crate::figures::lab::Lab;
 use crate::figures::scale::Scale;
 use crate::tables::new_table;
 
-/// The most keys; more would show nothing new.
+/// The maximum number of keys; more would show nothing new.
 const MAX_KEYS: u64 = 1 << 24;
-/// The number of batches in which all keys come.
+/// The number of batches in which all keys are inserted.
 const BATCHES: u64 = 64;
 
 /// The initial shape of a directory.
@@ -26,11 +26,11 @@ struct Shape {
     segments: u32,
     buckets: u32,
     name: &'static str,
-    /// The name of the line that the paper predicts.
+    /// The name of the line with the paper's prediction.
     predicted: &'static str,
 }
 
-/// The shape of (Hu 2015), and one with as many buckets whose bucket tables are small.
+/// The shape of (Hu 2015), and a shape with equally many buckets but small bucket tables.
 const SHAPES: [Shape; 2] = [
     Shape { segments: SEGMENTS, buckets: BUCKETS, name: "8 × 1024", predicted: "8 × 1024: sum of M + aN" },
     Shape { segments: BUCKETS, buckets: SEGMENTS, name: "1024 × 8", predicted: "1024 × 8: sum of M + aN" },
@@ -38,20 +38,20 @@ const SHAPES: [Shape; 2] = [
 
 const ONE_LEVEL: &str = "one level (counted)";
 
-/// The number of keys, and the map into which they come.
+/// The maps of an experiment, and the number of keys in a batch.
 struct Experiment {
     shapes: [Shape; 2],
     records: u32,
     batch: u64,
 }
 
-/// Returns the sizes of directories of both shapes, and of their buckets, for evenly spread hashes
-/// and for skewed ones.
+/// Returns figures of both shapes' directories, for evenly spread and for skewed hashes, and of
+/// their buckets.
 pub fn directory(lab: &Lab) -> anyhow::Result<[Figure; 3]> {
     Experiment { shapes: SHAPES, records: RECORDS, batch: lab.largest.min(MAX_KEYS) / BATCHES }.figures(lab)
 }
 
-/// The sizes of the maps of both shapes, before the first batch and after each.
+/// The sizes of the maps of both shapes, before the first batch and after each batch.
 type Courses = [Vec<Size>; 2];
 
 impl Experiment {
@@ -89,8 +89,8 @@ impl Experiment {
         ])
     }
 
-    /// Returns both shapes' sizes as keys come in. The size of a directory of one level must be the
-    /// same for both.
+    /// Returns the sizes of both shapes while keys are inserted. Both must have the same size of a
+    /// directory with one level.
     fn courses(&self, lab: &Lab, spread: Spread) -> anyhow::Result<Courses> {
         let [few, many] = self.shapes;
         let grow = |shape: Shape| self.grow(lab, spread, shape).with_context(|| format!("{spread:?}, {}", shape.name));
@@ -127,7 +127,7 @@ impl Experiment {
         Ok(sizes)
     }
 
-    /// Returns the lines of one spread's figure, and one more.
+    /// Returns the lines of the figure for one spread, followed by `last`.
     fn lines(&self, courses: &Courses, last: Series) -> Vec<Series> {
         let mut lines = Vec::new();
         for (shape, sizes) in self.shapes.iter().zip(courses) {
@@ -157,7 +157,7 @@ impl Experiment {
         }
     }
 
-    /// Returns the sizes when the keys have doubled.
+    /// Returns a table of the sizes at each doubling of the keys.
     fn sizes_table(&self, courses: &Courses) -> Table {
         let [few, many] = self.shapes.map(|shape| format!("{}: entries", shape.name));
         let (of_one, even) = ("of one level", "expected if even");
@@ -197,7 +197,7 @@ impl Experiment {
         table
     }
 
-    /// Returns every expansion of the segment tables.
+    /// Returns a table of all expansions of the segment tables.
     fn expansions_table(&self, courses: &Courses) -> Table {
         let header = [
             "shape",
@@ -239,7 +239,7 @@ fn series(name: &'static str, sizes: &[Size], of: impl Fn(&Size) -> f64) -> Seri
     Series { name, points: sizes.iter().map(|size| (size.keys as f64, of(size))).collect(), cited: None }
 }
 
-/// Returns a figure with the texts that all figures have in common.
+/// Returns a figure with the texts that all figures share.
 fn empty() -> Figure {
     Figure {
         name: "",
@@ -258,8 +258,8 @@ mod tests {
     use indicatif::ProgressBar;
     use warpnest::Device;
 
-    /// 2 segments of 16 buckets and 8 of 4, of 8 records: 64 batches of 256 keys split them many
-    /// times.
+    /// 2 segments of 16 buckets, and 8 of 4 buckets, with 8 records per bucket, are split many
+    /// times by 64 batches of 256 keys.
     const SMALL: Experiment = Experiment {
         shapes: [
             Shape { segments: 2, buckets: 16, name: "2 × 16", predicted: "2 × 16: sum of M + aN" },
@@ -287,7 +287,7 @@ mod tests {
             for series in &figure.series {
                 assert!(series.points.is_sorted_by(|a, b| a.0 < b.0 && a.1 <= b.1), "{}: {}", figure.name, series.name);
             }
-            // Bucket tables that came without an expansion are not in the sum.
+            // The sum leaves out bucket tables that were added without an expansion.
             for pair in figure.series[..4].chunks(2) {
                 assert_eq!(pair[0].points[0].1, pair[1].points[0].1);
                 assert!(
@@ -298,7 +298,8 @@ mod tests {
             }
         }
         let [uniform, skewed, buckets] = figures;
-        // Two levels with evenly spread keys have at most the segment table more than one level.
+        // With evenly spread keys, a directory of two levels exceeds one level by the segment table
+        // at most.
         assert!(last(&uniform.series[0]) <= last(&uniform.series[4]) * (1.0 + 1.0 / 16.0));
         let expected = expected_one_level(64 * 256, 8, 32);
         assert!((0.5..2.0).contains(&(last(&uniform.series[4]) / expected)), "{expected} expected");

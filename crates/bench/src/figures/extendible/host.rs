@@ -1,4 +1,4 @@
-//! Concurrent hash maps of the CPU, which get the same batches: all cores share the operations of a
+//! Concurrent hash maps on the CPU that get the same batches. All cores share the operations of a
 //! batch.
 
 use std::time::Instant;
@@ -14,19 +14,19 @@ use super::batches::Batch;
 use super::maps::{Contender, Content, no_wrong};
 use crate::bench::input::value;
 
-/// papaya's map. Both maps hash with the hasher that hashbrown has by default: the standard
-/// library's would take longer.
+/// The map of papaya. This map and dashmap's map use hashbrown's default hasher, because the
+/// standard library's hasher is slower.
 type Papaya = papaya::HashMap<u32, u32, DefaultHashBuilder>;
 type Dash = DashMap<u32, u32, DefaultHashBuilder>;
 
-/// A map that threads may change at the same time.
+/// A map that several threads may change at the same time.
 trait Shared: Send + Sync {
-    /// The guard that a thread holds while it works on several operations.
+    /// The guard that a thread holds during several operations.
     type Held<'m>
     where
         Self: 'm;
     fn hold(&self) -> Self::Held<'_>;
-    /// Does an operation; returns the value that the key had.
+    /// Does an operation, and returns the value that the key had before.
     fn apply(held: &mut Self::Held<'_>, operation: &LinearOperation<u32, u32>) -> Option<u32>;
     fn keys(&self) -> u64;
 }
@@ -80,7 +80,7 @@ impl Shared for Dash {
     }
 }
 
-/// A map that gets a batch as one loop of all threads.
+/// A map that gets a batch as one parallel loop over its operations.
 struct AllCores<M>(M);
 
 impl<M: Shared> AllCores<M> {

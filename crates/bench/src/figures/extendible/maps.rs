@@ -1,4 +1,4 @@
-//! The maps of a device that take batches of lookups, insertions and removals.
+//! The maps of a device that get batches of lookups, insertions and removals.
 
 use anyhow::ensure;
 use warpnest::design::Changes;
@@ -9,21 +9,21 @@ use super::batches::Batch;
 use super::{BUCKETS, RECORDS, SEGMENTS};
 use crate::bench::input::{value, wrong_hits};
 
-/// The number of pairs in a table before the batches, and the most that it comes to hold.
+/// The keys in a table before the batches, and the maximum number of keys during them.
 pub struct Content {
     pub keys: Vec<u32>,
     pub most: u64,
 }
 
-/// A table that takes batches.
+/// A table that gets batches.
 pub trait Contender {
-    /// Does all operations of a batch; returns milliseconds. A wrong answer is an error.
+    /// Does all operations of a batch, and returns the milliseconds. A wrong answer is an error.
     fn run(&mut self, batch: &Batch) -> anyhow::Result<f64>;
-    /// Returns the number of keys that the table holds.
+    /// Returns the number of keys in the table.
     fn len(&self) -> u64;
 }
 
-/// A function that makes a contender that holds the content.
+/// A function that makes a contender with this content.
 pub type New = fn(&Device, &Content) -> anyhow::Result<Box<dyn Contender>>;
 
 fn values_of(keys: &[u32]) -> Vec<u32> {
@@ -38,7 +38,7 @@ fn filled<D: Changes>(config: &Config<D>, device: &Device, content: &Content) ->
     Ok(map)
 }
 
-/// A map gets each kind of operation in a call of its own: removals, insertions, lookups.
+/// A map gets each kind of operation in a separate call: removals, insertions, then lookups.
 impl<D: Changes> Contender for BulkMap<u32, u32, D> {
     fn run(&mut self, batch: &Batch) -> anyhow::Result<f64> {
         let device = &self.device().clone();
@@ -96,7 +96,7 @@ pub fn no_wrong(wrong: u64, what: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns an extendible map that begins as the map of (Hu 2015) does, and grows.
+/// Returns an extendible map that starts with the shape of the map of (Hu 2015), and grows.
 pub fn extendible(device: &Device, content: &Content) -> anyhow::Result<Box<dyn Contender>> {
     let config = ExtendibleConfig::default().segments(SEGMENTS).buckets(BUCKETS).records(RECORDS).seed(1);
     Ok(Box::new(filled(&config, device, content)?))
@@ -106,7 +106,7 @@ fn linear_map(device: &Device, content: &Content) -> anyhow::Result<LinearMap<u3
     filled(&LinearConfig::default().pairs(content.most as usize).seed(1), device, content)
 }
 
-/// Returns a linear map with capacity for the most keys from the beginning.
+/// Returns a linear map whose capacity suffices for the maximum number of keys.
 pub fn linear(device: &Device, content: &Content) -> anyhow::Result<Box<dyn Contender>> {
     Ok(Box::new(linear_map(device, content)?))
 }
@@ -132,7 +132,7 @@ mod tests {
                 assert!(map.run(&Batch::new(1000, 2000, number)).unwrap() > 0.0);
                 assert_eq!(map.len(), 1000 + 40 * (number + 1));
             }
-            // The same batch again: its keys are gone, or there already.
+            // In a repeated batch, keys to remove are gone, and keys to insert are there.
             assert!(map.run(&Batch::new(1000, 2000, 3)).is_err());
         }
         let batch = Batch::new(1000, 2000, 0);

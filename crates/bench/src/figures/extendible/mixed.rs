@@ -1,4 +1,4 @@
-//! Experiment 1, figure 4: batches in which most operations look up, some insert and some remove.
+//! Experiment 1, figure 4: batches in which most operations look up, and a few insert or remove.
 
 use anyhow::{Context as _, ensure};
 
@@ -18,14 +18,14 @@ const CONTENDERS: [(&str, New); 5] = [
     ("dashmap, all CPU cores", dashmap),
 ];
 
-/// The most keys of the table, and the most operations of a batch.
+/// The maximum number of keys in the table, and of operations in a batch.
 const MAX_KEYS: u64 = 1 << 24;
-/// The operations of the smallest batch.
+/// The number of operations in the smallest batch.
 const MIN_KEYS: u64 = 1 << 10;
 /// The factor from one size of batches to the next.
 const STEP: u64 = 4;
 
-/// Measures the rates of all contenders for batches of more and more operations.
+/// Measures the rates of all contenders, for batches with more and more operations.
 pub fn mixed(lab: &Lab) -> anyhow::Result<Figure> {
     let keys = lab.largest.min(MAX_KEYS);
     let sizes: Vec<u64> =
@@ -33,7 +33,7 @@ pub fn mixed(lab: &Lab) -> anyhow::Result<Figure> {
     lab.begin("mixed batches", sizes.len() * CONTENDERS.len());
     let mut series = CONTENDERS.map(|(name, _)| Series { name, points: Vec::new(), cited: None });
     for size in sizes {
-        // One batch to warm up.
+        // One batch more than the runs, for the warm-up.
         let batches: Vec<Batch> = (0..=lab.runs as u64).map(|number| Batch::new(keys, size, number)).collect();
         let most = keys + batches.len() as u64 * Shares::of(size).insertions;
         let content = Content { keys: (0..keys).map(key).collect(), most };
@@ -58,7 +58,7 @@ pub fn mixed(lab: &Lab) -> anyhow::Result<Figure> {
     })
 }
 
-/// Measures the milliseconds of a batch: the median of all but the first, which warms up.
+/// Measures the median milliseconds of a batch. The first batch is a warm-up.
 fn measure(lab: &Lab, content: &Content, new: New, batches: &[Batch]) -> anyhow::Result<f64> {
     let mut map = new(&lab.device, content)?;
     let mut expected = content.keys.len() as u64;
@@ -82,7 +82,7 @@ mod tests {
     use indicatif::ProgressBar;
     use warpnest::Device;
 
-    /// A contender that answers correctly and holds a key too many.
+    /// A contender that answers correctly, but reports one key too many.
     struct Miscounting;
 
     impl Contender for Miscounting {

@@ -12,8 +12,9 @@ mod placed;
 pub use directory::directory;
 pub use mixed::mixed;
 
-/// The segments and their buckets with which the experiments of (Hu 2015) begin (M and N).
+/// The number of segments with which the experiments of (Hu 2015) begin (M).
 const SEGMENTS: u32 = 8;
+/// The number of buckets per segment with which they begin (N).
 const BUCKETS: u32 = 1024;
-/// The records of a bucket there (b).
+/// The number of records per bucket in these experiments (b).
 const RECORDS: u32 = 64;

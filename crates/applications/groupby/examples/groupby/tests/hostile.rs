@@ -1,4 +1,4 @@
-//! Files that are wrong, or that are small and stand for more memory than there is.
+//! Tests with malformed files, and small files that expand beyond the memory.
 
 use parquet::basic::{Repetition, Type as Physical};
 use parquet::column::writer::ColumnCloseResult;
@@ -51,7 +51,7 @@ fn old_line_ends_and_quotes_are_read_as_they_are_meant() {
     let expected = "zone,count\n\"a \"\"b\"\"\nc\",2\n\"6\"\" x\",1\n";
     let rows = "zone,n\n\"a \"\"b\"\"\u{1}c\",1\n6\" x,2\n\"a \"\"b\"\"\u{1}c\",3";
     for end in ["\n", "\r", "\r\n"] {
-        // Within quotes a line end is a part of the value.
+        // A line end within quotes is a part of the value.
         let text = rows.replace('\n', end).replace('\u{1}', "\n");
         let (path, csv) = (folder.write("ends.csv", text), folder.path("out.csv"));
         let output = run(&[&path, "--by", "zone", "--csv", &csv, "--device", "cpu"]);
@@ -82,8 +82,8 @@ fn writer<'b>(schema: &Arc<Type>, bytes: &'b mut Vec<u8>) -> SerializedFileWrite
     SerializedFileWriter::new(bytes, schema.clone(), Arc::new(WriterProperties::builder().build())).unwrap()
 }
 
-/// Returns a Parquet file with the columns `a` and `b`, of so many groups with a million rows each,
-/// all of one value.
+/// Returns a Parquet file with the columns `a` and `b`, in `groups` row groups. Each has a million
+/// rows, all with the same value.
 fn one_value(folder: &Folder, groups: usize) -> Vec<u8> {
     let column = |name| {
         let builder = Type::primitive_type_builder(name, Physical::INT64).with_repetition(Repetition::REQUIRED);
@@ -91,7 +91,7 @@ fn one_value(folder: &Folder, groups: usize) -> Vec<u8> {
     };
     let schema = Type::group_type_builder("schema").with_fields(vec![column("a"), column("b")]).build().unwrap();
     let schema = Arc::new(schema);
-    // A group is encoded once, and then copied.
+    // One row group is encoded, and then copied.
     let mut one = Vec::new();
     let of_column = |column: &ColumnChunkMetaData| ColumnCloseResult {
         bytes_written: column.compressed_size() as u64,
@@ -135,7 +135,7 @@ fn a_small_file_of_very_many_rows_is_refused_where_memory_ends() {
         "{said}"
     );
     assert!(said.contains("allow more by --memory, or divide the file"), "{said}");
-    // Without the option, what the system leaves counts.
+    // Without the option, the memory that the system has left is the limit.
     let said = refusal(&run_within(600 << 20, &[&path, "--by", "a", "--agg", "sum:b"]));
     assert!(said.contains("one.parquet: row ") && said.contains("allow more by --memory"), "{said}");
 }

@@ -1,4 +1,4 @@
-//! Files that are wrong, or that are small and stand for more memory than there is.
+//! Tests with malformed files, and small files that expand beyond the memory.
 
 use super::CUSTOMERS;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};

@@ -1,4 +1,4 @@
-//! Files that are wrong, or that are small and stand for more memory than there is.
+//! Tests with malformed files, and small files that expand beyond the memory.
 
 use warpnest_applications_shared::testing::{Folder, assert_cause_once, gzip, refusal, run, run_within};
 

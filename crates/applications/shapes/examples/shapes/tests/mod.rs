@@ -1,4 +1,4 @@
-//! The program, run as a person runs it: in a process of its own.
+//! Tests of the program, which runs in its own process.
 
 mod program;
 #[cfg(target_os = "linux")]
@@ -6,7 +6,7 @@ mod window;
 
 use warpnest_applications_shared::testing;
 
-/// Is the program where a test started it, and does nothing otherwise.
+/// Runs the program if a test started this process for it.
 #[test]
 fn run_as_a_program() {
     testing::run_as_a_program("shapes", super::run);

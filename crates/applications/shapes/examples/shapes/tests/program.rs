@@ -1,4 +1,4 @@
-//! Arguments, pictures and errors.
+//! Tests of arguments, pictures and errors.
 
 use std::io::Cursor;
 use std::process::Output;
@@ -10,7 +10,7 @@ fn run(arguments: &[&str]) -> Output {
     program(&[arguments, &["--device", "cpu"]].concat()).output().unwrap()
 }
 
-/// Returns the output of a run that succeeds.
+/// Returns the output of a run, which must succeed.
 fn printed(arguments: &[&str], folder: &Folder) -> String {
     let output = run(&[arguments, &["--output", &folder.path("out")]].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

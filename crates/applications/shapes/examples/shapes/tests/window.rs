@@ -1,7 +1,7 @@
-//! The window of the example `shapes`, under a virtual X server: it opens, a drag changes what is
-//! seen and found, it closes.
+//! Tests of the example's window under a virtual X server: it opens, a drag changes the picture and
+//! the counts, and it closes.
 //!
-//! Where there is no Xvfb the test says so and does nothing, unless `WARPNEST_REQUIRE_XVFB` is set.
+//! Without Xvfb the test says so and does nothing, unless `WARPNEST_REQUIRE_XVFB` is set.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -13,10 +13,10 @@ use x11rb::protocol::xproto::{self, AtomEnum, ConnectionExt as _, ImageFormat, I
 use x11rb::protocol::xtest::ConnectionExt as _;
 use x11rb::rust_connection::RustConnection;
 
-/// The longest that anything may take; the machine may be busy.
+/// The longest time to wait for anything, because the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A process that ends with the test.
+/// A process that is killed when the test ends.
 struct Running(Child);
 
 impl Drop for Running {
@@ -26,7 +26,7 @@ impl Drop for Running {
     }
 }
 
-/// Starts an X server with a display of its own; `None` if there is none to start.
+/// Starts an X server with its own display; returns `None` if Xvfb cannot be run.
 fn server() -> Option<(Running, String)> {
     let command = Command::new("Xvfb")
         .args(["-displayfd", "1", "-screen", "0", "800x600x24", "-nolisten", "tcp"])
@@ -46,7 +46,7 @@ fn server() -> Option<(Running, String)> {
     Some((child, format!(":{}", number.trim())))
 }
 
-/// Asks again and again until there is an answer.
+/// Calls `ask` repeatedly until it returns a value.
 fn wait_for<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     loop {
@@ -58,7 +58,7 @@ fn wait_for<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// The window under test, as another client of the X server sees it.
+/// The window under test, as seen by another client of the X server.
 struct Seen {
     connection: RustConnection,
     root: Window,
@@ -73,7 +73,7 @@ impl Seen {
             let children = connection.query_tree(root).unwrap().reply().unwrap().children;
             children.into_iter().find(|child| title_of(&connection, *child).starts_with("shapes: "))
         });
-        // What a window manager does for a person.
+        // A window manager would set the focus for a user.
         connection.set_input_focus(InputFocus::PARENT, window, x11rb::CURRENT_TIME).unwrap().check().unwrap();
         Self { connection, root, window }
     }
@@ -84,18 +84,18 @@ impl Seen {
 
     fn pixels(&self) -> Vec<u8> {
         let size = self.connection.get_geometry(self.window).unwrap().reply().unwrap();
-        // The lines of text above and below change with every frame's times.
+        // Only the middle third is compared, because the text around it changes.
         let (y, height) = (size.height as i16 / 3, size.height / 3);
         let image =
             self.connection.get_image(ImageFormat::Z_PIXMAP, self.window, 0, y, size.width, height, !0).unwrap();
         image.reply().unwrap().data
     }
 
-    /// Sends one event of keyboard or mouse.
+    /// Sends an event of the keyboard or the mouse.
     fn send(&self, kind: u8, detail: u8, (x, y): (i16, i16)) {
         self.connection.xtest_fake_input(kind, detail, x11rb::CURRENT_TIME, self.root, x, y, 0).unwrap();
         self.connection.flush().unwrap();
-        // Longer than a frame takes.
+        // This is longer than a frame takes.
         std::thread::sleep(Duration::from_millis(300));
     }
 
@@ -108,7 +108,7 @@ impl Seen {
         self.send(xproto::KEY_RELEASE_EVENT, key, (0, 0));
     }
 
-    /// Drags with the right button, which moves the shape.
+    /// Drags with the right button, which moves a shape.
     fn drag(&self, from: (i16, i16), to: (i16, i16)) {
         self.send(xproto::MOTION_NOTIFY_EVENT, 0, from);
         self.send(xproto::BUTTON_PRESS_EVENT, 3, from);
@@ -135,8 +135,8 @@ fn a_window_opens_follows_a_drag_and_closes() {
     let seen = Seen::find(&display);
     seen.send(xproto::MOTION_NOTIFY_EVENT, 0, (200, 150));
 
-    // Deforming goes on by itself, until it is stopped.
-    // The title is set before the frame is shown, and the first picture may be asked for between.
+    // The shapes deform until they are stopped. The first picture may be taken between title and
+    // frame, so both must change.
     let first = (seen.title(), seen.pixels());
     wait_for("another frame", || {
         let now = (seen.title(), seen.pixels());

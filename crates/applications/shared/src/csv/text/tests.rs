@@ -1,4 +1,4 @@
-//! Texts with every fault, read with buffers of every size.
+//! Tests of texts with every fault, read with buffers of many sizes.
 
 use super::*;
 use crate::csv::{Records, strict};
@@ -6,7 +6,7 @@ use crate::table::FileError;
 use csv::ByteRecord;
 use std::io::{BufReader, Write};
 
-/// Returns the text for the parser, or the fault.
+/// Returns the text that the parser gets, or the fault.
 fn checked(text: &[u8], capacity: usize, limit: u64) -> Result<Vec<u8>, CsvFault> {
     let (mut reader, findings) = CheckedText::within(BufReader::with_capacity(capacity, text), b',', limit);
     let (mut all, mut bytes) = (Vec::new(), [0; 5]);
@@ -31,7 +31,7 @@ fn whole_texts_pass_with_line_feeds_at_their_ends() {
         (b"a,b\r1,2\r\r3,4", b"a,b\n1,2\n\n3,4"),
         (b"a,b\r\n1,2\r\n", b"a,b\r\n1,2\r\n"),
         (b"\"a\rb\",\"c\r\nd\"\r\"\"\"e\"\"\",\"\"\r", b"\"a\rb\",\"c\r\nd\"\n\"\"\"e\"\"\",\"\"\n"),
-        // Quotes in the midst of a field that no quote begins are what they are.
+        // Quotes inside a field that does not begin with a quote are ordinary characters.
         (b"6\" pipe,\"x\"\t ,y\n a \"b\",\n", b"6\" pipe,\"x\"\t ,y\n a \"b\",\n"),
         (b"", b""),
         (b"\n\n\"x\"", b"\n\n\"x\""),
@@ -50,7 +50,7 @@ fn every_fault_is_told_with_its_line() {
         (&b"a,b\n1,\"2\n3,4\n"[..], CsvFault::Unclosed { line: 2 }),
         (b"a,b\r\"x\ry\",\r\"2\"\"\r", CsvFault::Unclosed { line: 4 }),
         (b"\"", CsvFault::Unclosed { line: 1 }),
-        // The quote that closes the field is one that begins another one.
+        // The quote before `y` was meant to open a field, but closes the unclosed one.
         (b"a\n1\n\"x\n2\n\"y\"\n", CsvFault::BehindQuote { line: 5, begins: 3 }),
         (b"a\n\"x\" y\n", CsvFault::BehindQuote { line: 2, begins: 2 }),
         (b"a\nabcdefghi,klmnopqrstuv,xyz\n", CsvFault::Long { line: 2, limit }),

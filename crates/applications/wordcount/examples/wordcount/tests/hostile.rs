@@ -1,4 +1,4 @@
-//! Files that are wrong, or that are small and stand for more memory than there is.
+//! Tests with malformed files, and small files that expand beyond the memory.
 
 use warpnest_applications_shared::testing::{Folder, assert_cause_once, gzip, refusal, run, run_within};
 
@@ -16,7 +16,7 @@ fn a_small_file_of_one_very_long_word_is_refused() {
         assert!(said.contains("letter.gz: line 2: a word has more than "), "{said}");
         assert!(said.contains("is this a text? If so, allow more by --memory"), "{said}");
     }
-    // Zeros are of no word of letters, and divide nothing where white space divides.
+    // Zeros belong to no word of letters, but they are not white space, so here they are one word.
     let zeros = folder.write("zeros", vec![0; 48 << 20]);
     let said = refusal(&run(&[&zeros, "--memory", "200M", "--spaces"]));
     assert!(said.contains("zeros: line 1: a word has more than "), "{said}");
