@@ -20,8 +20,8 @@ use warpnest_tests::mutations::mutate;
 use warpnest_tests::watch::Watch;
 use warpnest_tests::{CheckedRunner, PtxRunner};
 
-/// Changes saved tables at random, makes their checksums right again, loads them, and uses the
-/// tables that load.
+/// Change saved tables at random, make their checksums right again, load them, and use the tables
+/// that load.
 ///
 /// A change is a failure if the library panics, if a kernel accesses memory outside the table, or
 /// if the case takes longer than the limit. After a failure the file is kept and the command ends.

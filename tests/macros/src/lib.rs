@@ -13,8 +13,8 @@ use syn::{AngleBracketedGenericArguments, Error, FnArg, Ident, ItemFn, Result, T
 ///   receives every engine.
 /// - Type parameters `<K: Key, V: Value>` receive words of all four widths, and `<K: Key>` receives
 ///   both widths of keys. With `#[parameterized(each_width)]` each width is a separate test, in a
-///   module with the function's name. Other types are listed, as in `#[parameterized(<Page>,
-///   <Cuckoo>)]`.
+///   module with the function's name. Other types are listed, as in
+///   `#[parameterized(<Page>, <Cuckoo>)]`.
 #[proc_macro_attribute]
 pub fn parameterized(choices: TokenStream, function: TokenStream) -> TokenStream {
     let choices = parse_macro_input!(choices as Choices);
