@@ -113,7 +113,7 @@ fn fuzz(args: &Args) -> Result<(), String> {
         if args.files.map_or(start.elapsed() >= seconds, |files| !kinds.is_empty() && least >= files) {
             break;
         }
-        // Most tables are as small as possible, so that a change is likely to matter.
+        // Most tables are as small as possible, so a change is likely to matter.
         let keys = [args.keys, args.keys, args.keys.min(9)][random.next_u64() as usize % 3];
         let keys = random.next_u64() as usize % (keys + 1);
         for sample in some_samples(&mut random, keys) {

@@ -4,8 +4,8 @@ use gpu_kernels::extendible::{Layout, span};
 use warpnest::ExtendibleConfig;
 use warpnest::types::WordKey as Key;
 
-/// Returns a configuration of two segments of four buckets with eight records each, so that tests
-/// can follow each bucket.
+/// Returns a configuration of two segments of four buckets with eight records each, so tests can
+/// follow each bucket.
 pub fn small() -> ExtendibleConfig {
     ExtendibleConfig::default().segments(2).buckets(4).records(8).seed(11)
 }

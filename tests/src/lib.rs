@@ -253,8 +253,8 @@ macro_rules! keys_alone_in_all_widths {
     };
 }
 
-/// Expands to tests of single kernels: one test with pairs and one with keys alone, so that a
-/// failure tells which of the two is wrong.
+/// Expands to tests of single kernels: one test with pairs and one with keys alone, so a failure
+/// tells which of the two is wrong.
 #[macro_export]
 macro_rules! of_pairs_and_keys_alone {
     ($function:ident) => {

@@ -88,7 +88,7 @@ fn change(bytes: &mut [u8], random: &mut Xoshiro256StarStar) {
             }
         }
         6 => {
-            // Some words are copied elsewhere, so that keys or a whole bucket are there twice.
+            // Some words are copied elsewhere, so keys or a whole bucket occur twice.
             let length = (4 << below(random, 6)).min(section.len());
             let from = section.start + below(random, section.len() - length + 1) / 4 * 4;
             let to = section.start + below(random, section.len() - length + 1) / 4 * 4;

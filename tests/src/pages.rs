@@ -21,8 +21,8 @@ pub enum Source {
     Bins,
     /// Bins without gaps, as a repeated split leaves them.
     Starts,
-    /// Bins without gaps and without values, so that all values are 0. They are allowed only where
-    /// keys may be repeated.
+    /// Bins without gaps and without values, so all values are 0. They are allowed only where keys
+    /// may be repeated.
     KeysAlone,
     /// Pairs in the order of the pages, with keys that are not mixed, as radix passes leave them.
     Sorted,
@@ -50,7 +50,7 @@ pub struct Pages<K: Key, V: Payload> {
 pub enum Known {
     /// The keys are unique.
     Unique,
-    /// The pairs are in the order of the input, so that the last copy wins.
+    /// The pairs are in the order of the input, so the last copy wins.
     InOrder,
     /// Nothing is known.
     Nothing,

@@ -11,7 +11,7 @@ use warpnest::types::{Plain, WordKey as Key};
 
 /// A design of the map under a row map.
 pub trait Under: Changes {
-    /// Returns a configuration of maps that begin small, so that they grow in tests.
+    /// Returns a configuration of maps that begin small, so they grow in tests.
     ///
     /// An extendible map begins with 8192 buckets (5 MB) by default, and every copy and every check
     /// of a map of few keys would read all of them.

@@ -34,8 +34,8 @@ use crate::{
 /// wheel as users get it. It also runs all tests again in release, with both targets' PTX
 /// interpreted in full and several times as many cases of each property.
 ///
-/// All steps run even if one fails. A step without its tool on this machine is skipped with a line
-/// that says how to get the tool. The exit status is not zero if a step failed.
+/// All steps run even if one fails. A step without its tool here is skipped with a line that says
+/// how to get the tool. The exit status is not zero if a step failed.
 #[derive(clap::Args)]
 pub struct Args {
     /// Leave out rustfmt.
@@ -79,8 +79,8 @@ const NEWEST: &str = "sm_90";
 pub fn main(args: &Args, commands: Vec<String>) -> Result<()> {
     let root = workspace::root()?;
     let mut report = Report::default();
-    // These two steps run at the same time as the steps that compile for the host, and each takes
-    // one core.
+    // These two steps run concurrently with the steps that compile for the host, and each takes one
+    // core.
     let targets = if args.thorough { "" } else { NEWEST };
     let rebuilt = beside(args.no_rebuild, &root, |root| rebuild(root, targets));
     let assembled = beside(args.no_ptxas, &root, assemble);
@@ -176,7 +176,7 @@ fn rebuild(root: &Path, targets: &str) -> Result<Outcome> {
     Ok(Outcome::Passed(format!("{built} files")))
 }
 
-/// Work that runs at the same time as the steps.
+/// Work that runs concurrently with the steps.
 type Work = Option<JoinHandle<Result<Outcome>>>;
 
 fn beside(left_out: bool, root: &Path, work: impl FnOnce(&Path) -> Result<Outcome> + Send + 'static) -> Work {

@@ -11,15 +11,15 @@ use crate::workspace;
 
 /// The folders whose Rust files and documents are checked.
 const FOLDERS: [&str; 4] = ["crates", "gpu-kernels", "tests", "xtask"];
-/// The folder whose documents are checked, in addition to the documents at the root.
+/// The folder whose documents are checked, besides the documents at the root.
 const DOCUMENTS: &str = "docs";
 /// The most columns of a comment's line, including its indentation.
 const MAX_WIDTH: usize = 100;
 /// Beginnings that name no subject.
 const NO_SUBJECT: [&str; 8] =
     ["Those ", "That of ", "It ", "They ", "Them ", "As many ", "What is to be ", "What became of "];
-/// Phrases whose head is a pronoun, so that the reader must find its noun, and a phrase to replace
-/// by "except".
+/// Phrases whose head is a pronoun, so the reader must find its noun, and a phrase to replace by
+/// "except".
 const PHRASES: [&[&str]; 4] = [&["those", "of"], &["that", "of"], &["the", "one", "of"], &["but", "for"]];
 /// Words that end like a verb in the third person but are none, or do not begin the documentation
 /// of a function.

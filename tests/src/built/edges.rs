@@ -66,8 +66,8 @@ pub fn values_that_are_all_zeros_and_all_ones<D: Tested>(config: &Config<D>) {
     });
 }
 
-/// Checks the key that is all ones. A slot with this key may look empty, at least if its value is
-/// all ones, too.
+/// Checks the all-ones key. A slot with this key may look empty, at least if its value is all ones,
+/// too.
 pub fn the_key_that_is_all_ones_is_there_or_not_with_every_value<D: Tested>(config: &Config<D>) {
     fn with<D: Tested, K: Key, V: Value>(config: &Config<D>, device: &Device) {
         for value in [0, 1, 77, V::ALL_ONES.to_u64() - 1, V::ALL_ONES.to_u64()] {
@@ -221,8 +221,8 @@ pub fn a_map_that_is_shrunk_takes_no_more_than_a_fresh_one<D: Tested>(config: &C
     });
 }
 
-/// Checks that a clone keeps its pairs when the original map is rebuilt. The key that is all ones
-/// is among the pairs.
+/// Checks that a clone keeps its pairs when the original map is rebuilt. The all-ones key is among
+/// the pairs.
 pub fn a_clone_keeps_what_the_map_has_no_more<D: Tested>(config: &Config<D>) {
     fn with<D: Tested, K: Key, V: Value>(engine: &TestEngine, config: &Config<D>) {
         let (device, most) = (&engine.device, engine.max_items.min(20_000));

@@ -1,5 +1,5 @@
 //! Errors that a user of any map that is built in one call can cause: their figures, their advice,
-//! and the state in which they leave the map.
+//! and the map's state afterwards.
 
 use super::{Tested, build, refused};
 use crate::maps::{holds, refuses_another_device, refuses_buffers_of_other_lengths, refuses_other_lengths};

@@ -56,7 +56,7 @@ pub fn sequential_and_strided_keys<D: Changing, K: Key, V: Value>(
 ) {
     // With the widest strides, 64-bit keys differ in their upper halves alone.
     for lg in (0..=K::BITS - 8).step_by(every) {
-        // There are at most as many keys as multiples of the stride, so that all keys differ.
+        // The stride limits the count of keys, so all keys differ.
         let keys: Vec<K> = (0..n.min(1 << (K::BITS - lg).min(32))).map(|i| K::from_u64(i << lg)).collect();
         come_and_go::<D, K, V>(device, config, &keys, keys.len());
         let reversed = |key: &K| !K::from_u64(key.to_u64().reverse_bits() >> (64 - K::BITS));

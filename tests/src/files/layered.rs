@@ -51,8 +51,7 @@ pub fn compacting<K: Key, D: Ids>(
     Ok(Sample { name: format!("{what} of {} bits", K::BITS), bytes, uses: Box::new(uses) })
 }
 
-/// Returns the sample of a row map in which keys were inserted and removed, so that some rows are
-/// free.
+/// Returns the sample of a row map in which keys were inserted and removed, so some rows are free.
 pub fn rows<K: Key, R: Row, D: Changes>(device: &Device, what: &str, config: Config<D>, n: usize) -> Result<Sample> {
     let (keys, _) = pairs::<K, u32>(n);
     let mut map: RowMap<K, R, D> = config.create_rows(device)?;

@@ -85,7 +85,7 @@ pub fn built_with<K: Key, V: Value, D: Builds>(
     Ok(Sample { name: name_of::<K, V>(what), bytes, uses: Box::new(uses) })
 }
 
-/// Returns the sample of a map in which keys were inserted and removed, so that it contains removed
+/// Returns the sample of a map in which keys were inserted and removed, so it contains removed
 /// keys.
 pub fn changing<K: Key, V: Value, D: Changes>(
     device: &Device,
@@ -106,7 +106,7 @@ pub fn changing_with<K: Key, V: Value, D: Changes>(
 ) -> Result<Sample> {
     let (keys, values) = pairs::<K, V>(n);
     let mut map = config.create(device)?;
-    // The keys are inserted in batches, so that some of the tables grow.
+    // The keys are inserted in batches, so some of the tables grow.
     for (keys, values) in keys.chunks(n.div_ceil(3).max(1)).zip(values.chunks(n.div_ceil(3).max(1))) {
         map.insert_many(keys, values)?;
     }

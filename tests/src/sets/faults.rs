@@ -42,7 +42,7 @@ pub fn failing_rebuilds<D: Tested, K: Key>(
     errors
 }
 
-/// The counts of launches or of allocations of some operations on 500 keys, each of which is there
+/// The counts of launches or of allocations of some operations on 500 keys, each of which occurs
 /// twice.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Takes {
@@ -100,7 +100,7 @@ pub struct Measured<K: Key, S> {
     pub input: Buffer<K>,
     /// The set.
     pub set: S,
-    /// The most bytes that the build used at once, in addition to the keys.
+    /// The most bytes that the build used at once, besides the keys.
     pub most: u64,
 }
 

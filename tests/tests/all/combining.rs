@@ -218,7 +218,7 @@ fn a_full_map_combines_what_it_has_and_refuses_new_keys_before_anything_is_done(
     // Removed keys free their slots.
     assert_eq!(map.erase_many(&keys[..2]), Ok(2));
     assert_eq!(map.count_many(&more[more.len() - 3..]), Ok(2));
-    // The key that is all ones takes no slot.
+    // The all-ones key takes no slot.
     assert_eq!(map.count_many(&[&keys[2..], &[u32::MAX]].concat()), Ok(1));
     assert_eq!(map.get_many(&[u32::MAX, 2]), Ok(vec![Some(1), Some(4)]));
 }

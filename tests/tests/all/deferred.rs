@@ -163,7 +163,7 @@ unsafe impl Engine for Deferred {
             Step::WaitFor(_) => false,
         });
         if in_use {
-            // The memory is leaked, so that the queued work can still access it.
+            // The memory is leaked, so the queued work can still access it.
             return state.complaints.push(format!("{bytes} bytes were given back while queued work uses them"));
         }
         // SAFETY: the caller upholds the contract.

@@ -15,7 +15,7 @@ const FAMILIES: [HashFamily; 5] = [
     HashFamily::Xor { prime: 334_214_459, arithmetic: Arithmetic::Wrapping },
 ];
 
-/// Returns keys, some of which are there twice, including the key that is in no slot.
+/// Returns keys, some of which occur twice, including the key that is in no slot.
 fn keys<K: Key>() -> Vec<K> {
     let mut keys: Vec<K> = distinct_keys(200, 5);
     keys.extend_from_within(..50);

@@ -1,5 +1,5 @@
 //! Every test of the tables, the primitives, the seam and the runtime on every engine. They are one
-//! binary, so that their shared code is compiled once.
+//! binary, so their shared code is compiled once.
 //!
 //! Each table and each part of the library has a folder. In most folders, `properties` compares
 //! with a reference, `edges` has chosen cases, `errors` tests refused requests, and `faults` tests

@@ -17,7 +17,7 @@ void ask(const REF &ref, const K *queries, std::size_t count, V *values, bool *f
         V value = 0;
         found[i] = ref.get(queries[i], value);
         values[i] = value;
-        // If the two methods disagree, the answer is made wrong, so that the test fails.
+        // If the two methods disagree, the answer is made wrong, so the test fails.
         if (ref.contains(queries[i]) != found[i]) {
             found[i] = !found[i];
         }

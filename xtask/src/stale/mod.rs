@@ -12,8 +12,7 @@ use anyhow::{Context, Result, ensure};
 use crate::workspace;
 use names::Names;
 
-/// The folders that are searched for documents, comments and names, in addition to the files at the
-/// root.
+/// The folders that are searched for documents, comments and names, besides the files at the root.
 const FOLDERS: [&str; 6] = [".ci", "crates", "docs", "gpu-kernels", "tests", "xtask"];
 
 /// A file with its path from the root.

@@ -106,8 +106,8 @@ fn edges<F: Form>() {
         // There are few keys, and some of them have most of the rows of a warp.
         let few: Vec<K> = (0..200u64).map(|row| K::from_u64([0, 1, 2, 7, row][(row * row % 5) as usize])).collect();
         right(device, &config, &few);
-        // An empty slot has the key that is all ones. This key is inserted first, last or between
-        // others, once and twice.
+        // An empty slot has the all-ones key. This key is inserted first, last or between others,
+        // once and twice.
         let mut keys: Vec<K> = distinct_keys(300, 6);
         keys.retain(|&key| key != ones);
         for at in [0, 150, keys.len()] {

@@ -51,8 +51,8 @@ impl<K: Key> Table<K> {
     }
 }
 
-/// Returns a table built from keys that each came twice, so that copies were erased, and from the
-/// key of the cell.
+/// Returns a table built from keys that each came twice, so copies were erased, and from the key of
+/// the cell.
 fn table<K: Key>() -> Table<K> {
     let device = Device::cpu();
     let mut keys = distinct_keys::<K>(500, 3).repeat(2);

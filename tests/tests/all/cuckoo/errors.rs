@@ -1,7 +1,7 @@
 //! Every error that a user of the cuckoo map can cause, on every engine: its figures, its advice,
-//! and the state in which it leaves the map.
+//! and the map's state afterwards.
 //!
-//! `cuckoo/faults.rs` tests the failures that come from the device.
+//! `cuckoo/faults.rs` tests device failures.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};

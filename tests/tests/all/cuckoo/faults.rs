@@ -107,7 +107,7 @@ fn a_grid_with_too_many_blocks_is_refused_and_one_with_none_does_nothing(engine:
 #[test]
 fn whichever_launch_of_a_rebuild_fails_the_map_is_empty_and_can_be_built_again() {
     let mut keys: Vec<u32> = distinct_keys(200, 2);
-    // Keys are repeated, so that all kernels of a build run, and the key with a cell of its own is
+    // Keys are repeated, so all kernels of a build run, and the key with a cell of its own is
     // included.
     keys.extend_from_within(..100);
     keys[7] = u32::MAX;

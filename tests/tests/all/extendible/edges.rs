@@ -44,7 +44,7 @@ fn every_operation_on_every_extreme_key_and_value<K: Key, V: Value>(engine: &Tes
         assert!(answers[1].is_none() && answers.iter().flatten().eq([&value]), "{answers:?}");
         assert_eq!((map.get_many(&[key]), map.len()), (Ok(vec![None]), 0));
     }
-    // Every batch has all keys with one of the values; some keys are there twice.
+    // Every batch has all keys with one of the values; some keys occur twice.
     for value in extremes::<V>() {
         map.insert_many(&keys, &vec![value; keys.len()]).unwrap();
         equals(&map, &keys.iter().map(|&key| (key, value)).collect());

@@ -1,7 +1,7 @@
 //! Every error that a user of the extendible map can cause, on every engine: its figures, its
 //! advice, and that nothing has changed.
 //!
-//! `extendible/faults.rs` tests the failures that come from the device.
+//! `extendible/faults.rs` tests device failures.
 
 use std::collections::HashMap;
 use warpnest::error::{ConfigError, FullError, InputError};

@@ -16,8 +16,8 @@ fn insert<K: Key, V: Value>(map: &mut ExtendibleMap<K, V>, keys: &[K]) -> Result
     map.insert_many(keys, &values(keys))
 }
 
-/// Returns the map before anything fails, and its pairs. Keys were removed, so that the map has
-/// memory for more buckets and bucket tables than it uses.
+/// Returns the map before anything fails, and its pairs. Keys were removed, so the map has memory
+/// for more buckets and bucket tables than it uses.
 fn begin<K: Key, V: Value>(device: &Device) -> (ExtendibleMap<K, V>, HashMap<K, V>) {
     let mut map = small().create(device).unwrap();
     let keys: Vec<K> = [K::ALL_ONES].into_iter().chain(distinct_keys(4000, 1)).collect();

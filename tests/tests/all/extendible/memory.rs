@@ -98,8 +98,8 @@ fn a_batch_takes_no_more_to_work_in_than_was_said_beforehand<K: Key, V: Value>()
 fn what_a_removal_could_not_do_for_want_of_memory_is_done_when_there_is_some<K: Key, V: Value>() {
     let (device, counts) = counting();
     let keys: Vec<K> = distinct_keys(4000, 1);
-    // Only five keys are left, so that each part of the range has one bucket, and no later removal
-    // can merge any.
+    // Only five keys are left, so each part of the range has one bucket, and no later removal can
+    // merge any.
     let (kept, gone) = keys.split_at(5);
     let begin = || {
         let mut map: ExtendibleMap<K, V> = small().create(&device).unwrap();

@@ -53,7 +53,7 @@ fn saved(save: impl FnOnce(&mut Vec<u8>) -> warpnest::Result<()>) -> Vec<u8> {
 }
 
 /// Checks the file of issue 66. It has a tag that stays too large, however often the count of
-/// remainders is subtracted, so that a removal would move it forever.
+/// remainders is subtracted, so a removal would move it forever.
 #[parameterized]
 fn a_tag_that_no_insertion_makes_is_refused_on_every_engine(engine: &TestEngine) {
     let watch = watch();

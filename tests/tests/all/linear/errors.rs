@@ -1,7 +1,7 @@
 //! Every error that a user of the linear map can cause, on every engine: its figures, its advice,
-//! and the state in which it leaves the map.
+//! and the map's state afterwards.
 //!
-//! `linear/faults.rs` tests the failures that come from the device.
+//! `linear/faults.rs` tests device failures.
 
 use std::collections::HashMap;
 use warpnest::error::{ConfigError, InputError};

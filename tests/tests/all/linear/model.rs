@@ -17,8 +17,8 @@ use gpu_kernels::table::fold::{Fold, FoldKind};
 use warpnest_tests::is_thorough;
 
 /// The slot where the probe sequences of most keys here begin. It is the second last of a bucket of
-/// 4 slots, so that the probe order of indices 1 and 2 is opposite to the order of their slots.
-/// Index 4 is in the next bucket, index 8 in the next line.
+/// 4 slots, so the probe order of indices 1 and 2 is opposite to the order of their slots. Index 4
+/// is in the next bucket, index 8 in the next line.
 const START: usize = 2;
 
 /// Checks a scene in which only outcomes are allowed that its operations have one after the other.

@@ -226,8 +226,8 @@ fn insert<K: Key, V: Value>(
     prop_assert_eq!(new, map.len() - had);
     let after = check_linear_map(map).map_err(TestCaseError::fail)?.pairs;
     check_inserted(before, (keys, values), &after)?;
-    // The answers are made up as if each key's last operation had found the earlier value, so that
-    // only the reads below are left to check.
+    // The answers are made up as if each key's last operation had found the earlier value, so only
+    // the reads below are left to check.
     let last: HashMap<K, V> = keys.iter().map(|key| (*key, after[key])).collect();
     Ok(last.into_iter().map(|(key, value)| (Insert(key, value), before.get(&key).copied())).collect())
 }

@@ -51,7 +51,7 @@ fn meet_at_few_keys<K: Key, V: Value>() {
         for batch in 0..6 {
             let mut operation = |i: u64| {
                 let key = keys[random(keys.len() as u64) as usize];
-                // Every value of a batch is unique, so that each answer tells its origin.
+                // Every value of a batch is unique, so each answer tells its origin.
                 let value = value(batch << 24 | i);
                 match random(8) {
                     0 => Get(key),
@@ -199,8 +199,8 @@ fn whole<K: Key, V: Value>() {
     // says. All threads access the words by atomics alone.
     let (slots, header) = unsafe { (Global::new(words.0.as_mut_ptr()), Global::new(header.0.as_mut_ptr())) };
     let table = InUse::<K, V>::new(slots, header, layout);
-    // There are few keys, so that threads meet. One key has the cell; the other keys differ in
-    // their upper halves alone if they have 64 bits.
+    // There are few keys, so threads meet. One key has the cell; the other keys differ in their
+    // upper halves alone if they have 64 bits.
     let keys = [K::ALL_ONES.to_u64(), 3, 3 | 1 << (K::BITS - 1)].map(K::from_u64);
     let made = |key: usize, turn: u64| value::<V>((1 + turn % (1 << 23)) << 8 | key as u64);
     let check = |key: usize, found: Option<V>| {

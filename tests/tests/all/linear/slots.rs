@@ -33,7 +33,7 @@ fn own<K: Key, V: Value>(key: K) -> V {
     V::from_u64(key.to_u64() | key.to_u64() << 33)
 }
 
-/// Inserts each key with its value, one after the other, so that each key is stored after the keys
+/// Inserts each key with its value, one after the other, so each key is stored after the keys
 /// before it.
 fn insert_in_turn<K: Key, V: Value>(map: &mut LinearMap<K, V>, keys: &[K]) {
     keys.iter().for_each(|&key| assert_eq!(map.insert_many(&[key], &[own(key)]), Ok(1)));

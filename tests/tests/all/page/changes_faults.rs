@@ -130,7 +130,7 @@ fn whatever_fails_in_a_batch_the_map_is_as_it_was_or_says_that_it_is_empty() {
     let stream = device.stream().unwrap();
     let old: Vec<u32> = distinct_keys(300, 2);
     let new: Vec<u32> = distinct_keys(1500, 1 << 20);
-    // There are few pairs a page, so that there are several pages.
+    // There are few pairs a page, so there are several pages.
     for config in [PageConfig::default().seed(2).pairs(500), PageConfig::default().seed(2).load(0.05).pairs(500)] {
         let begin = || {
             let mut map = config.build::<u32, u64>(&device, &old, &values(&old)).unwrap();

@@ -74,7 +74,7 @@ impl SmallPage {
     }
 }
 
-/// Returns the count of conflicts of a run, and its output. Each key is there twice.
+/// Returns the count of conflicts of a run, and its output. Each key occurs twice.
 fn small_page(shuffle: u64, missing: u32) -> (u64, Vec<u32>) {
     let mut keys: Vec<u32> = (0..64).map(|i| i % 32 * 12_345).collect();
     let (mut out, checker) = (vec![0; 65], Checker::new(shuffle));

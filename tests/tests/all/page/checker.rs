@@ -136,7 +136,7 @@ fn damage_to_a_path_is_found<K: Key, V: Payload>(whole: &Table<K, V>, slot: Slot
     for earlier in 0..number {
         let bucket = (page_first + whole.layout.candidate(home, remainder, earlier)) as u64;
         whole.damaged(&["which is not full"], |table| {
-            // All pairs of the bucket are removed, so that the bucket is not full.
+            // All pairs of the bucket are removed, so the bucket is not full.
             (0..table.words.shape.slots).for_each(|slot| table.words.set_tag((bucket, slot), 0));
         });
     }

@@ -31,7 +31,7 @@ fn checked<K: Key, V: Value>(threads: usize, config: &PageConfig, keys: &[K], va
 fn every_size<K: Key, V: Value>() {
     for n in SIZES {
         let (keys, values) = (distinct_keys::<K>(n, 7), values::<V>(n));
-        // Each key is there three times, far apart.
+        // Each key occurs three times, far apart.
         let thirds: Vec<K> = (0..n).map(|i| keys[i % n.div_ceil(3)]).collect();
         for load in [0.8, 1.0] {
             let config = PageConfig::default().seed(5).load(load);

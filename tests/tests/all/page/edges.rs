@@ -102,7 +102,7 @@ fn keys_are_listed_as_far_as_there_is_room(device: &Device) {
 #[test]
 fn sequential_and_strided_keys() {
     for lg in 0..=24 {
-        // There are at most as many keys as multiples of the stride, so that all keys differ.
+        // The stride limits the count of keys, so all keys differ.
         for most in [290, 2000] {
             let most = most.min(1 << (32 - lg));
             unique::<u32, u32>(&default(), most, |i| i << lg);
@@ -244,7 +244,7 @@ fn builds_with_equal_and_with_different_seeds_hold_the_same_pairs(engine: &TestE
 fn stages_are_reported_if_they_are_asked_for_and_only_then(engine: &TestEngine) {
     for pairs in [0, 1, 250] {
         let keys: Vec<u32> = distinct_keys(pairs, 9);
-        // At such a low load there are several pages, so that there is a split.
+        // At such a low load there are several pages, so there is a split.
         let config = default().load(0.02);
         assert_eq!(build::<_, _, u32>(&engine.device, &config, &keys, &values(pairs)).report().stages, None);
         let timed = build::<_, _, u32>(&engine.device, &config.timings(), &keys, &values(pairs));

@@ -1,8 +1,7 @@
 //! Every error that a user of the page map can cause, on every engine: its figures, its advice, and
-//! the state in which it leaves the map.
+//! the map's state afterwards.
 //!
-//! `page/skew.rs` tests the builds that fail, and `page/faults.rs` tests the failures that come
-//! from the device.
+//! `page/skew.rs` tests the builds that fail, and `page/faults.rs` tests device failures.
 
 use warpnest::error::ConfigError;
 use warpnest::types::{WordKey as Key, WordValue as Value};

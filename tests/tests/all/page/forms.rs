@@ -125,7 +125,7 @@ fn a_pair_that_needs_room_gets_it_in_every_form_and_the_last_of_its_key_wins<V: 
     for (layout, slots) in narrow::<V>() {
         for (seed, over) in [2, 9, layout.page_buckets - 1].into_iter().enumerate() {
             let once = one_too_many::<V>(&layout, over, seed as u64);
-            // Each key of bucket `over` is there several times, and any of them may be the key
+            // Each key of bucket `over` occurs several times, and any of them may be the key
             // without a slot.
             let home = |key: &u32| layout.home_in_page(key.mixed(layout.a, layout.b));
             let again: Vec<u32> = once.iter().copied().filter(|key| home(key) == over).rev().collect();

@@ -227,7 +227,7 @@ fn tags<F: Form, W: Scalar>(word: u64, count: u32) -> Vec<u64> {
 fn packed<F: Form, W: Scalar>(cases: u32) {
     let bits = F::tag_bits::<W>();
     let most = (1u64 << bits) - 1;
-    // The tags are from a small set of similar values, so that some are equal.
+    // The tags are from a small set of similar values, so some are equal.
     let tag = prop_oneof![3 => Just(0u64), 3 => 1u64..4, 1 => Just(most), 1 => Just(most - 1), 2 => any::<u64>()];
     let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
     proptest!(config, |(held in [tag.clone(), tag.clone(), tag.clone()], sought in tag, above in any::<u64>())| {

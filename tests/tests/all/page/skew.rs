@@ -155,8 +155,7 @@ fn every_fortieth_pair_and_other_shares_at_many_sizes() {
 }
 
 /// Checks a key with more copies than the capacity of a bin, in the first of two splits or only in
-/// the second, without skewed bins. Engines that would take minutes for this many pages are
-/// skipped.
+/// the second, without skewed bins. Engines that would take minutes are skipped.
 #[test]
 fn which_of_two_splits_overflows_says_what_comes_then() {
     fn with<K: Key, V: Value>(n: usize, copies: usize, split_again: bool) {
@@ -178,7 +177,7 @@ fn which_of_two_splits_overflows_says_what_comes_then() {
 }
 
 /// Checks 2^14 pages. A scan of their counts writes four starts at a time, which must be aligned
-/// for that. Engines that would take minutes for this many pages are skipped.
+/// for that. Engines that would take minutes are skipped.
 #[test]
 fn the_last_split_is_made_again_into_many_pages() {
     let n = 100_000;
@@ -194,7 +193,7 @@ fn the_last_split_is_made_again_into_many_pages() {
 /// Checks that a repeated split drops the repeated keys again. The first split drops a fifth of the
 /// pairs, so the last split looks for repeated keys in every tile. When it is repeated it must do
 /// so again, because its capacity does not cover the pairs that were dropped. Engines that would
-/// take minutes for this many pages are skipped.
+/// take minutes are skipped.
 #[test]
 fn a_last_split_that_is_made_again_leaves_out_the_same_pairs() {
     let (n, page) = (100_000, 7);
@@ -207,7 +206,7 @@ fn a_last_split_that_is_made_again_leaves_out_the_same_pairs() {
             i if i % 5 == 0 => 3,
             // One page has so many pairs that its bin overflows.
             1 => key_of_page(&layout, page, spread[i] as u64),
-            // Most other keys are there twice, next to each other.
+            // Most other keys occur twice, next to each other.
             _ => spread[i / 2],
         })
         .collect();

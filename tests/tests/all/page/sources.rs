@@ -50,8 +50,8 @@ fn from_every_source<K: Key, V: Payload>(device: &Device, layout: Layout, known:
     };
     let spread = || scattered::<K, V>(&layout, 0, n, 5);
     let inputs = if known != Known::Unique {
-        // Some keys are there twice, and one key so often that its home is full and most of its
-        // pairs are not listed.
+        // Some keys occur twice, and one key so often that its home is full and most of its pairs
+        // are not listed.
         let mut often = spread();
         often.truncate(n / 3);
         let (twice, hot) = (often[..n / 5].to_vec(), often[0].0);

@@ -88,7 +88,7 @@ fn check_distinct(keys: &[u32], order: Order) {
 #[test]
 fn different_keys_that_fail_leave_none_and_can_be_found_again() {
     let twice: Vec<u32> = (0..600u32).map(|row| (row % 300).wrapping_mul(0x9e37_79b1)).collect();
-    // All keys are different except one, which is there twice.
+    // All keys are different except one, which occurs twice.
     let once: Vec<u32> = (0..600u32).map(|row| (row % 599).wrapping_mul(0x9e37_79b1)).collect();
     for order in [Order::Any, Order::FirstSeen] {
         check_distinct(&twice, order);

@@ -137,7 +137,7 @@ fn foreign_memory_of_any_length_is_written_to_its_end() {
         let flags = flags(items, 0x9e37_79b9_7f4a_7c15);
         let words = Buffer::from_slice(device, &words_of(&flags)).unwrap();
         let mut theirs = vec![u128::from_ne_bytes([GUARD; 16]); items / 16 + 2];
-        // SAFETY: nothing else uses the memory in the meantime.
+        // SAFETY: nothing else uses the memory meanwhile.
         unsafe {
             let address = theirs.as_mut_ptr().expose_provenance();
             let mut output = Buffer::<u8>::from_foreign(device, address, items).unwrap();

@@ -6,7 +6,7 @@ use warpnest::primitives::{BitField, histogram};
 use warpnest::types::WordKey as Key;
 use warpnest_tests::{TestEngine, on_every_engine};
 
-/// Returns the most keys for an engine, so that some cases take several tiles of 4,096 keys.
+/// Returns the most keys for an engine, so some cases take several tiles of 4,096 keys.
 fn most(engine: &TestEngine) -> usize {
     if engine.max_items < 1000 { 9_000 } else { 60_000 }
 }

@@ -102,7 +102,7 @@ fn compactions_of_millions() {
     compactions::<u64>(1_000_000);
 }
 
-/// Returns keys of which many are equal, so that the order of equal keys can be checked.
+/// Returns keys of which many are equal, so the order of equal keys can be checked.
 fn repeated_keys<K: Key>(n: usize, different: u64) -> Vec<K> {
     let spread = |word: u64| (word % different).wrapping_mul(0x9e37_79b9_7f4a_7c15) & K::ALL_ONES.to_u64();
     random::<u64>(n, 8).into_iter().map(|word| K::from_u64(spread(word))).collect()
@@ -206,7 +206,7 @@ fn sorts_and_scans_of_several_host_threads_at_once() {
 
 fn maps<K: Key, V: Value>(n: usize) {
     let keys: Vec<K> = distinct_keys(n, 3);
-    // Every eighth key is there twice. In `copied`, one key is there so often that the pairs are
+    // Every eighth key occurs twice. In `copied`, one key occurs so often that the pairs are
     // sorted.
     let repeated: Vec<K> = (0..n).map(|i| keys[if i % 8 == 7 { i - 4 } else { i }]).collect();
     let copied: Vec<K> = (0..n).map(|i| if i % 100 == 50 { K::ALL_ONES } else { repeated[i] }).collect();

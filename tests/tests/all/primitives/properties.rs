@@ -10,8 +10,7 @@ use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Answers, Buffer};
 use warpnest_tests::{TestEngine, key, on_every_engine, parameterized};
 
-/// Returns the most items for an engine, so that some cases take several tiles of up to 8,192
-/// items.
+/// Returns the most items for an engine, so some cases take several tiles of up to 8,192 items.
 fn most(engine: &TestEngine) -> usize {
     match engine.max_items {
         0..1000 => 9_000,

@@ -98,7 +98,7 @@ where
     Ok(())
 }
 
-/// A sum as its bits, so that sums can be compared exactly.
+/// A sum as its bits, so sums can be compared exactly.
 trait Bits {
     fn to_bits(&self) -> u64;
 }

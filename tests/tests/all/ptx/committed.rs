@@ -148,7 +148,7 @@ fn an_access_beyond_a_buffer_is_an_error_that_names_the_kernel() {
     let keys: Vec<u32> = distinct_keys(300, 2);
     let values: Vec<u64> = vec![1; 300];
     // These cut off the last slot, the last key, the last value, and all of the header except the
-    // cell of the key that is all ones.
+    // cell of the all-ones key.
     let cuts =
         [(16 * 401, 16, "cuckoo_"), (1200, 4, "cuckoo_insert"), (2400, 8, "cuckoo_store"), (56, 40, "cuckoo_insert")];
     for (bytes, by, kernel) in cuts {

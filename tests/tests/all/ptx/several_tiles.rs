@@ -14,7 +14,7 @@ fn interpreters() -> impl Iterator<Item = &'static Device> {
     engines().iter().filter(|engine| engine.device.name().starts_with("PTX")).map(|engine| &engine.device)
 }
 
-/// Returns keys, every eighth of which is there twice.
+/// Returns keys, every eighth of which occurs twice.
 fn keys<K: Key>() -> Vec<K> {
     let mut keys = distinct_keys::<K>(ITEMS - ITEMS / 8, 3);
     keys.extend_from_within(..ITEMS / 8);

@@ -244,8 +244,7 @@ fn edges_of(engine: &TestEngine, length: usize, seed: u64) -> Result<(), TestCas
     if different {
         check(engine, &distinct, seed)?;
         check_functions(&engine.device, &distinct, seed)?;
-        // All rows differ, except that one key is there twice and the key that is all ones is
-        // repeated.
+        // All rows differ, except that one key occurs twice and the all-ones key is repeated.
         distinct.extend([distinct.first().copied().unwrap_or(7), u32::MAX, u32::MAX]);
         check(engine, &distinct, seed)?;
     }

@@ -90,8 +90,7 @@ impl<K: Key, W: Key> Case<K, W> {
         let (stream, mut scratch) = (device.default_stream(), Scratch::new(device));
         let keys = Buffer::from_slice(device, &self.keys).unwrap();
         let values = (V::VALUE_BITS != 0).then(|| Buffer::from_slice(device, &self.values).unwrap());
-        // The arrays of aggregates are longer than the capacity, so that writes beyond it are
-        // found.
+        // The arrays of aggregates are longer than the capacity, so writes beyond it are found.
         let beyond = 9;
         let mut keys_out = Buffer::from_slice(device, &vec![K::ALL_ONES; self.capacity]).unwrap();
         let [counts, sums, minima, maxima] = self.asked;
@@ -177,7 +176,7 @@ pub fn everywhere(test: impl Fn(&TestEngine)) {
     }
 }
 
-/// Returns `rows` keys of about `groups` groups, including 0 and the key that is all ones.
+/// Returns `rows` keys of about `groups` groups, including 0 and the all-ones key.
 pub fn keys_of<K: Key>(rows: usize, groups: usize) -> Vec<K> {
     let mut distinct = distinct_keys::<K>(groups, 11);
     distinct[0] = K::from_u64(0);

@@ -231,7 +231,7 @@ fn a_power_law_on_both_sides(engine: &TestEngine) {
 #[parameterized]
 fn listed_rows_of_a_bin_of_several_pages<K: WordKey + Eq + Hash + Debug>(device: &Device) {
     let page = gpu_kernels::relational::join::PAGE_ROWS;
-    // Few left rows have the key of the many right rows, so that there are few pairs.
+    // Few left rows have the key of the many right rows, so there are few pairs.
     let left: Vec<K> = (0..5600).map(|row| K::from_u64(if row % 1000 == 0 { 1 } else { row + 2 })).collect();
     let right: Vec<K> = (0..page + 40).map(|row| K::from_u64(row.saturating_sub(page).max(1) as u64)).collect();
     check(device, &left, &right, (JoinKind::Inner, JoinMethod::Split));

@@ -48,7 +48,7 @@ fn kept_sides<K: WordKey + Eq + Hash + Debug>() {
     );
 }
 
-/// Checks kept sides and batches whose bins overflow, so that they are split again or sorted.
+/// Checks kept sides and batches whose bins overflow, so they are split again or sorted.
 #[parameterized]
 fn hot_keys_in_kept_sides_and_in_batches(engine: &TestEngine) {
     let device = &engine.device;

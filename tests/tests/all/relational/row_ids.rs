@@ -14,7 +14,7 @@ use warpnest_tests::{TestEngine, assert_lengths, elsewhere, engines, on_every_en
 /// A row as a tuple. If there are fewer columns, the last ones are 0 in all rows.
 type Tuple = (u32, u64, i32, u64, char);
 
-/// Returns a row whose columns have few values each, so that rows may differ in any of the columns.
+/// Returns a row whose columns have few values each, so rows may differ in any of the columns.
 fn tuple(number: u64, columns: usize) -> Tuple {
     let spread = |shift: u32, values: u64| (number >> shift) % values;
     let wide = |value: u64| if columns > 1 { value.wrapping_mul(0x9e37_79b9_7f4a_7c15) } else { 0 };

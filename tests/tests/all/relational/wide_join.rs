@@ -46,7 +46,7 @@ fn any_tables_by_their_whole_hashes() {
     any_tables(&[64]);
 }
 
-/// Checks hashes of no bits, one, two or five, so that rows with different keys have equal hashes.
+/// Checks hashes of no bits, one, two or five, so rows with different keys have equal hashes.
 #[test]
 fn any_tables_whose_hashes_collide() {
     any_tables(&[0, 1, 2, 5]);

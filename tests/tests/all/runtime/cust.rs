@@ -131,7 +131,7 @@ fn a_borrowed_cust_buffer_answers_queries_and_stays_custs() {
     let map = CuckooMap::build(device, &keys[..2000], &keys[..2000]).unwrap();
     let stream = device.stream().unwrap();
     let theirs = DeviceBuffer::from_slice(&keys).unwrap();
-    // SAFETY: nobody else uses the memory in the meantime.
+    // SAFETY: nobody else uses the memory meanwhile.
     let answers =
         unsafe { Buffer::borrow_cust(device, &theirs, |queries| map.get_many_on(&stream, queries).unwrap()) }.unwrap();
     let expected: Vec<Option<u32>> = keys.iter().enumerate().map(|(i, &key)| (i < 2000).then_some(key)).collect();
@@ -160,13 +160,13 @@ fn a_cust_slice_that_begins_in_the_middle_of_16_bytes_is_refused() {
     let numbers: Vec<u32> = (0..10_000).collect();
     let whole = DeviceBuffer::from_slice(&numbers).unwrap();
     for first in [1, 2, 3] {
-        // SAFETY: nobody else uses the memory in the meantime.
+        // SAFETY: nobody else uses the memory meanwhile.
         let error = unsafe { Buffer::borrow_cust(device, &whole.index(first..), |_| ()) }.unwrap_err();
         assert!(matches!(error, Error::Input(InputError::Misaligned { alignment: 16, .. })), "{error:?}");
         assert!(error.to_string().contains("or copy it"), "{error}");
     }
     let part = whole.index(4..);
-    // SAFETY: nobody else uses the memory in the meantime.
+    // SAFETY: nobody else uses the memory meanwhile.
     let kept = unsafe { Buffer::borrow_cust(device, &part, |part| part.download(device.default_stream()).unwrap()) };
     assert_eq!(kept.unwrap(), numbers[4..]);
 }

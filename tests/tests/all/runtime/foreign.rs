@@ -24,7 +24,7 @@ fn a_vec_is_used_in_place() {
     // Words of 16 bytes give the memory the required alignment.
     let mut theirs: Vec<[u128; 1]> = vec![[0]; 750];
     let address = theirs.as_mut_ptr().expose_provenance();
-    // SAFETY: this is memory for 3000 words, and nothing else uses it in the meantime.
+    // SAFETY: this is memory for 3000 words, and nothing else uses it meanwhile.
     let mut buffer = unsafe { Buffer::<u32>::from_foreign(device, address, 3000) }.unwrap();
     assert_eq!((buffer.address(), buffer.len(), buffer.capacity()), (address, 3000, 3000));
     buffer.upload(stream, &keys).unwrap();
@@ -44,7 +44,7 @@ fn answers_are_written_where_the_memory_is(device: &Device) {
     let keys: Vec<u32> = distinct_keys(500, 2);
     let map = PageMap::build(device, &keys, &values::<u32>(500)).unwrap();
     let [theirs, found] = [keys.clone(), vec![0; 500]].map(|words| Buffer::from_slice(device, &words).unwrap());
-    // SAFETY: the owners are not used in the meantime, and streams wait for each other.
+    // SAFETY: the owners are not used meanwhile, and streams wait for each other.
     unsafe {
         let (queries, mut output) = (on(device, &theirs), on(device, &found));
         stream.wait_for_foreign(null_mut()).unwrap();
@@ -63,7 +63,7 @@ fn answers_are_written_where_the_memory_is(device: &Device) {
 fn a_buffer_that_needs_more_memory_leaves_that_of_others_as_it_is(device: &Device) {
     let stream = device.default_stream();
     let theirs = Buffer::from_slice(device, &[1u32, 2, 3, 4]).unwrap();
-    // SAFETY: the owner is not used in the meantime.
+    // SAFETY: the owner is not used meanwhile.
     let mut buffer = unsafe { on(device, &theirs) };
     buffer.resize(stream, 6).unwrap();
     assert_ne!(buffer.address(), theirs.address());
@@ -82,7 +82,7 @@ fn memory_that_kernels_cannot_read_is_refused_and_an_empty_buffer_is_anywhere(de
         let error = unsafe { Buffer::<u32>::from_foreign(device, address, 1) }.unwrap_err();
         assert_eq!(error, Error::Input(InputError::Misaligned { address: address as u64, alignment: 16 }));
     }
-    // SAFETY: the owner is not used in the meantime.
+    // SAFETY: the owner is not used meanwhile.
     let back = unsafe { Buffer::<u32>::from_foreign(device, theirs.address() + 16, 4) }.unwrap();
     assert_eq!(back.download(stream).unwrap(), [5, 6, 7, 8]);
     let map = PageMap::build(device, &[1u32], &[2u32]).unwrap();
@@ -102,7 +102,7 @@ fn memory_that_kernels_cannot_read_is_refused_and_an_empty_buffer_is_anywhere(de
 #[parameterized]
 fn a_stream_of_another_device_takes_nothing_back(device: &Device) {
     let theirs = Buffer::from_slice(device, &[1u32, 2]).unwrap();
-    // SAFETY: the owner is not used in the meantime.
+    // SAFETY: the owner is not used meanwhile.
     let buffer = unsafe { on(device, &theirs) };
     let error = buffer.hand_back(elsewhere().default_stream()).unwrap_err();
     assert!(matches!(error, Error::WrongDevice { .. }), "{error:?}");

@@ -61,8 +61,8 @@ fn answers_that_no_lookup_has_filled_have_found_nothing() {
     });
 }
 
-/// Checks two streams that alternately use one scratch, which grows in the meantime, without
-/// explicit waits.
+/// Checks two streams that alternately use one scratch, which grows meanwhile, without explicit
+/// waits.
 #[test]
 fn streams_that_share_a_scratch_do_not_disturb_each_other() {
     on_all(|device, most| {

@@ -110,17 +110,17 @@ fn load_to_the_limit<K: Key>(engine: &TestEngine) {
     }
 }
 
-/// Checks keys that are there twice, far apart. When the second copies are inserted, most first
-/// copies have left their first slot, so many copies remain. Each of these must be erased, and keys
-/// whose probes pass its slot must still be found.
+/// Checks keys that occur twice, far apart. When the second copies are inserted, most first copies
+/// have left their first slot, so many copies remain. Each of these must be erased, and keys whose
+/// probes pass its slot must still be found.
 #[parameterized]
 fn copies_that_come_to_rest_in_two_slots_are_erased<K: Key>(engine: &TestEngine) {
     for (functions, slots) in [(2, 2.1), (3, 1.1), (4, 1.25), (5, 1.02)] {
         let _at = at(format!("{functions} functions, {slots} slots a key"));
         let once: Vec<K> = distinct_keys(engine.max_items.min(20_000) / 2, 3);
         let config = default().functions(functions).slots_per_pair(slots).restarts(200);
-        // The second copies are in another order, so that no two threads insert the same keys at
-        // the same time.
+        // The second copies are in another order, so no two threads insert the same keys at the
+        // same time.
         let again = (0..once.len()).map(|i| once[i * 7919 % once.len()]);
         let keys: Vec<K> = once.iter().copied().chain(again).collect();
         let set = build(&engine.device, &config, &keys);

@@ -114,8 +114,8 @@ fn the_result_of_an_operation_has_the_configuration_of_the_first_set() {
     });
 }
 
-/// Returns many copies of two keys that share all their slots. Threads then drop copies, so that
-/// all kernels of a build run.
+/// Returns many copies of two keys that share all their slots. Threads then drop copies, so all
+/// kernels of a build run.
 fn colliding_keys() -> (CuckooConfig, Vec<u64>) {
     let config = default().functions(3).slots_per_pair(2.0).hash(linear(4_294_967_291)).slots(6000);
     (config, (0..3000).map(|i| 40 + i % 2 * 4_294_967_291).collect())

@@ -77,8 +77,8 @@ fn every_load_is_built_and_kept<K: Key>(engine: &TestEngine) {
     }
 }
 
-/// Checks, on the CPU, counts of keys for which buckets have fifteen slots, so that 32-bit keys
-/// need fewer bytes.
+/// Checks, on the CPU, counts of keys for which buckets have fifteen slots, so 32-bit keys need
+/// fewer bytes.
 #[test]
 fn many_keys_take_short_tags() {
     let n = 4_500_000;

@@ -1,7 +1,7 @@
 //! Every error that a user of the sorted map can cause, on every engine: its figures, its advice,
-//! and the state in which it leaves the map.
+//! and the map's state afterwards.
 //!
-//! `sorted/faults.rs` tests the failures that come from the device.
+//! `sorted/faults.rs` tests device failures.
 
 use warpnest::error::InputError;
 use warpnest::types::{WordKey as Key, WordValue as Value};

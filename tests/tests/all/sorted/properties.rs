@@ -25,7 +25,7 @@ enum Step<K, V> {
 
 fn pairs<K: Key, V: Value>(most: usize) -> impl Strategy<Value = Vec<(K, V)>> {
     let of = |most| prop::collection::vec((key::<K>(), any::<u64>().prop_map(V::from_u64)), 0..most);
-    // Some inputs have few keys, so that the whole map is one or two groups.
+    // Some inputs have few keys, so the whole map is one or two groups.
     prop_oneof![2 => of(most), 1 => of(40)]
 }
 

@@ -15,8 +15,8 @@ fn default() -> TwoLevelConfig {
     TwoLevelConfig::default().seed(11)
 }
 
-/// Returns a configuration with small buckets, so that the few items of the slow engines fill
-/// several buckets, and copies overflow one.
+/// Returns a configuration with small buckets, so the few items of the slow engines fill several
+/// buckets, and copies overflow one.
 fn small() -> TwoLevelConfig {
     default().bucket_capacity(64).items_per_bucket(40.0).sub_tables(3, 32)
 }
@@ -118,7 +118,7 @@ fn sequential_and_strided_keys() {
         let config = small().hash(family).sub_table_hash(family);
         for lg in 0..=24 {
             let unique = |report: &TwoLevelReport, _| assert!(!report.sorted, "stride 2^{lg}: {report:?}");
-            // There are at most as many keys as multiples of the stride, so that all keys differ.
+            // The stride limits the count of keys, so all keys differ.
             let most = 2000.min(1 << (32 - lg));
             check::<u32, u32>(&config, most, |n| (0..n as u32).map(|i| i << lg).collect(), unique);
             check::<u64, u32>(&config, 1000, |n| (0..n as u64).map(|i| i << lg).collect(), unique);
@@ -166,8 +166,8 @@ fn a_bucket_filled_to_its_capacity(engine: &TestEngine) {
     build(&engine.device, &default().bucket_capacity(1).items_per_bucket(1.0).sub_tables(2, 1), &[9u32], &[1u32]);
 }
 
-/// Returns a configuration of one pair a bucket, so that the count of buckets is exact, and so are
-/// the digits by which the pairs are sorted.
+/// Returns a configuration of one pair a bucket, so the count of buckets is exact, and so are the
+/// digits by which the pairs are sorted.
 fn tiny_buckets() -> TwoLevelConfig {
     default().bucket_capacity(16).items_per_bucket(1.0).sub_tables(3, 8)
 }

@@ -1,8 +1,8 @@
 //! Every error that a user of the two-level map can cause, on every engine: its figures, its
-//! advice, and the state in which it leaves the map.
+//! advice, and the map's state afterwards.
 //!
-//! `two_level/restarts.rs` tests the builds that fail, and `two_level/faults.rs` tests the failures
-//! that come from the device.
+//! `two_level/restarts.rs` tests the builds that fail, and `two_level/faults.rs` tests device
+//! failures.
 
 use std::time::Duration;
 use warpnest::error::{BuildError, ConfigError, InputError};

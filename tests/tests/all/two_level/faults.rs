@@ -12,8 +12,8 @@ fn small() -> TwoLevelConfig {
 #[test]
 fn whichever_launch_of_a_rebuild_fails_the_map_is_empty_and_can_be_built_again() {
     let mut keys: Vec<u32> = distinct_keys(300, 2);
-    // There are enough copies to cause a sort, so that all kernels run, and the key with a cell of
-    // its own is included.
+    // There are enough copies to cause a sort, so all kernels run, and the key with a cell of its
+    // own is included.
     keys[100..200].fill(77);
     keys[7] = u32::MAX;
     let kernels = failing_launches(&small(), &keys, |map| assert!(map.report().sorted));

@@ -9,8 +9,8 @@ use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Error, TwoLevelConfig};
 use warpnest_tests::{TestEngine, family, key, maps, on_every_engine};
 
-/// Returns a strategy for configurations that can hold any keys, also with small buckets, so that
-/// small inputs have many buckets. The flag says whether one of the hash families is weak.
+/// Returns a strategy for configurations that can hold any keys, also with small buckets, so small
+/// inputs have many buckets. The flag says whether one of the hash families is weak.
 fn config() -> impl Strategy<Value = (TwoLevelConfig, bool)> {
     let shape = (16u32..=512, 0.05..0.6f64, 2u32..=4, 1.0..2.0f64);
     (shape, family(), family(), any::<u64>(), any::<bool>()).prop_map(
