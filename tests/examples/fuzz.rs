@@ -1,4 +1,4 @@
-//! The program of `cargo xtask fuzz`: it loads and uses crafted files of tables for a given time.
+//! The program of `cargo xtask fuzz`, which loads and uses crafted files of tables.
 
 use clap::Parser;
 use gpu_kernels::types::Scalar;
@@ -24,15 +24,15 @@ use warpnest_tests::{CheckedRunner, PtxRunner};
 /// that load.
 ///
 /// A change is a failure if the library panics, if a kernel accesses memory outside the table, or
-/// if the case takes longer than the limit. After a failure the file is kept and the command ends.
-/// A fault of the process itself (a segmentation fault) leaves the file of the last case.
+/// if the case exceeds the limit. Then the file is kept and the command ends. A fault of the
+/// process itself (a segmentation fault) leaves the file of the last case.
 #[derive(Parser)]
 #[command(name = "cargo xtask fuzz", bin_name = "cargo xtask fuzz")]
 struct Args {
     /// The duration of the run, in seconds.
     #[arg(long, default_value_t = 60)]
     seconds: u64,
-    /// The count of files of each kind of table; if it is given, `seconds` is ignored.
+    /// The count of files of each kind of table; it replaces `seconds`.
     #[arg(long)]
     files: Option<u64>,
     /// The seed of all changes, which is always printed; by default it differs in each run.
@@ -54,7 +54,7 @@ struct Args {
 
 #[derive(Clone, Copy, Debug, PartialEq, clap::ValueEnum)]
 enum Engine {
-    /// The CPU engine, which runs kernels as Rust functions and the most cases a second.
+    /// The CPU engine, which runs the most cases a second.
     Cpu,
     /// The checking engine, which finds threads that conflict.
     Checked,
@@ -71,8 +71,7 @@ impl Engine {
         Ok(match self {
             Self::Cpu => limited(Cores, MOST),
             Self::Checked => limited(CheckedRunner::new(seed), MOST),
-            // A crafted configuration may make tables large, and the interpreter is slow, so it
-            // gets less memory.
+            // A crafted configuration may make tables large, and the interpreter is slow.
             Self::Ptx => limited(PtxRunner::hopper(seed), 1 << 20),
             Self::Cuda => Device::cuda(0)?,
         })
@@ -102,7 +101,7 @@ fn fuzz(args: &Args) -> Result<(), String> {
         ProgressStyle::with_template("{bar:30} {pos}/{len} {prefix}, {msg}").map_err(|error| error.to_string())?,
     );
     bar.set_prefix(unit);
-    // The panic message of a case is printed only if the case fails.
+    // A case's panic message is printed only if the case fails.
     std::panic::set_hook(Box::new(|_| ()));
     let watch = Watch::begin(Duration::from_secs(args.limit), Some(kept.clone()));
     let (start, seconds) = (Instant::now(), Duration::from_secs(args.seconds));
@@ -174,7 +173,7 @@ fn kind_of(name: &str) -> &'static str {
     kinds.into_iter().find(|kind| name.contains(kind)).unwrap_or("other")
 }
 
-/// Returns samples whose keys and values have widths drawn at random.
+/// Returns samples with keys and values of random widths.
 fn some_samples(random: &mut Xoshiro256StarStar, keys: usize) -> Vec<Sample> {
     fn of<K: Key + Scalar, V: Value>(keys: usize) -> Vec<Sample> {
         samples::<K, V>(&warpnest_tests::elsewhere(), keys)

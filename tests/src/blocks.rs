@@ -1,5 +1,4 @@
-//! The CPU engine's block runner, which does not report its count of cores, so plans are the same
-//! as for a GPU.
+//! The CPU engine's block runner without its count of cores, so plans are the same as for a GPU.
 
 use gpu_kernels::seam::Kernel;
 use warpnest::Result;

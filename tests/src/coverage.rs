@@ -34,7 +34,7 @@ fn entries() -> impl Iterator<Item = (&'static Module, &'static ptx_tools::Entry
 }
 
 extern "C" fn report() {
-    // If only a selection of the tests has run, their coverage says nothing about all tests.
+    // The coverage of a selection of the tests says nothing about all tests.
     let mut words = std::env::args().skip(1);
     if words.any(|word| !word.starts_with("--test-threads")) && std::env::var_os("WARPNEST_COVERAGE").is_none() {
         return;
@@ -51,7 +51,7 @@ extern "C" fn report() {
     let share = 100.0 * executed as f64 / all as f64;
     println!("PTX: {executed} of {all} statements were executed, {share:.1} %");
     let Some((path, times)) = path("ptx-coverage").zip(path("test-times")) else { return };
-    // The limit of CPU time does not apply to thorough tests, so their times are not written.
+    // Thorough tests have no limit of CPU time, so none is written.
     if !crate::settings::is_thorough()
         && let Err(error) = crate::times::write(&times)
     {
@@ -70,7 +70,7 @@ extern "C" fn report() {
 fn path(folder: &str) -> Option<PathBuf> {
     let program = std::env::current_exe().ok()?;
     let deps = program.parent().filter(|folder| folder.ends_with("deps"))?;
-    // Cargo adds a hash to the name, which is removed here.
+    // Cargo adds a hash to the name.
     let name = program.file_stem()?.to_str()?.rsplit_once('-')?.0;
     Some(deps.parent()?.parent()?.join(folder).join(name).with_extension("txt"))
 }

@@ -11,8 +11,8 @@ use warpnest::types::WordKey as Key;
 pub struct Said<K: Key> {
     /// The keys, including the one in the cell.
     pub keys: HashSet<K>,
-    /// The slots of fillers: keys whose hash functions do not lead to that slot. These slots had
-    /// held copies of keys.
+    /// The slots of fillers: keys whose hash functions do not lead to that slot. Copies had been
+    /// there.
     pub fillers: Vec<u32>,
 }
 

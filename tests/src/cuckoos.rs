@@ -34,9 +34,9 @@ impl Spec {
         match self.family {
             HashFamily::Mix => config.slots_per_pair(self.slots_per_pair),
             // The families of (Alcantara 2011) are weak. Keys that differ in high bits alone share
-            // all their slots if the count of slots divides the difference. Keys that are equal
-            // modulo the prime share all their slots, too (docs/cuckoo.md). The tests have many
-            // powers of two, so they use an odd count of slots and some slack.
+            // all their slots if the count of slots divides the difference. So do keys that are
+            // equal modulo the prime (docs/cuckoo.md). The tests have many powers of two, so the
+            // count of slots is odd and has some slack.
             _ => config.slots(((items as f64 * self.slots_per_pair * 1.25).ceil() as u64 + 6) | 1),
         }
     }

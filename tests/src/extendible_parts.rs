@@ -10,9 +10,8 @@ pub fn small() -> ExtendibleConfig {
     ExtendibleConfig::default().segments(2).buckets(4).records(8).seed(11)
 }
 
-/// Returns `n` different keys that are spread evenly over a part of the range of hashes. The part
-/// is the half, quarter and so on of root `root` that `path` selects: each `0` or `1` of `path`
-/// selects a half.
+/// Returns `n` different keys that are spread evenly over a part of the range of hashes. Each `0`
+/// or `1` of `path` selects a half, starting with the whole root `root`.
 pub fn spread<K: Key>(layout: &Layout, root: u64, path: &str, n: usize) -> Vec<K> {
     let (hashes, n) = (hashes(layout, root, path), n as u64);
     assert!(n <= hashes.end - hashes.start, "{n} hashes are not in {hashes:?}");

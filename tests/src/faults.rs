@@ -1,4 +1,4 @@
-//! Test devices that fail, that count allocations, or that are not the device that the test uses.
+//! Test devices that fail, that count allocations, or that are another device.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ pub fn assert_wrong_device(error: Error, what: &str, found: &Device, expected: &
     assert_eq!((figure, is_on.as_str(), runs_on.as_str()), (what, found.name(), expected.name()));
 }
 
-/// The CPU engine's block runner, on which one launch fails after a count of successful launches.
+/// The CPU engine's block runner with one failing launch after a count of successful ones.
 #[derive(Debug)]
 struct Faulty(Arc<AtomicU32>);
 
@@ -58,15 +58,14 @@ unsafe impl Runner for Faulty {
     }
 }
 
-/// Returns a CPU device on which one launch fails, and the count of launches that succeed before
-/// it.
+/// Returns a CPU device with one failing launch, and the count of launches that succeed before it.
 pub fn faulty() -> (Device, Arc<AtomicU32>) {
     let good_launches = Arc::new(AtomicU32::new(u32::MAX));
     let engine = HostEngine::new(Faulty(good_launches.clone()));
     (Device::from_engine(engine).expect("a host engine always has a queue"), good_launches)
 }
 
-/// The CPU engine's block runner, on which all launches fail after a count of successful launches.
+/// The CPU engine's block runner on which all launches fail after a count of successful ones.
 #[derive(Debug)]
 struct Failing(Arc<AtomicU32>);
 
@@ -84,8 +83,7 @@ unsafe impl Runner for Failing {
     }
 }
 
-/// Returns a CPU device on which launches fail, and the count of launches that succeed before the
-/// first failure.
+/// Returns a CPU device on which launches fail, and the count of launches that succeed first.
 pub fn failing() -> (Device, Arc<AtomicU32>) {
     let good_launches = Arc::new(AtomicU32::new(u32::MAX));
     let engine = HostEngine::new(Failing(good_launches.clone()));
@@ -102,7 +100,7 @@ pub fn only<T>(left: &AtomicU32, good: u32, work: impl FnOnce() -> T) -> T {
 }
 
 /// A CPU engine with a limited count of allocations, whose fresh memory is not 0. It counts the
-/// bytes that are allocated now, and the most bytes that were allocated at once.
+/// bytes that are allocated now, and the most at once.
 #[derive(Debug)]
 struct Counting {
     inner: HostEngine<Cores>,

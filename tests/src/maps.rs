@@ -120,8 +120,7 @@ pub fn holds<K: Key, V: Value, D: Checked>(map: &BulkMap<K, V, D>, keys: &[K], v
     looks_like(map, &keys.iter().copied().zip(values.iter().copied()).collect(), keys);
 }
 
-/// Fails unless the map is empty; `once` are keys that it had before or that a failed build would
-/// have inserted.
+/// Fails unless the map is empty; `once` are keys that it had or should have got.
 pub fn is_empty<K: Key, V: Value, D: Checked>(map: &BulkMap<K, V, D>, once: &[K]) {
     looks_like(map, &HashMap::new(), once);
 }

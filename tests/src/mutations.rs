@@ -1,5 +1,5 @@
-//! Random changes of a saved file, after which all checksums are made right again, as if somebody
-//! had crafted the file.
+//! Files that somebody crafted: random changes of a saved file, with all checksums made right
+//! again.
 
 use crate::files::{PAGE, repair, sections};
 use rand_xoshiro::Xoshiro256StarStar;
@@ -10,8 +10,7 @@ fn below(random: &mut Xoshiro256StarStar, end: usize) -> usize {
     (random.next_u64() % end.max(1) as u64) as usize
 }
 
-/// Returns a word that code may not expect: a single bit, few bits, all bits except a few, or any
-/// bits.
+/// Returns a word that code may not expect: a bit, few bits, nearly all bits, or any bits.
 fn word(random: &mut Xoshiro256StarStar) -> u64 {
     match below(random, 6) {
         0 => 1 << below(random, 64),

@@ -34,8 +34,7 @@ pub struct Removed<W> {
     pub answers: Vec<Option<W>>,
 }
 
-/// A batch that is split by pages: each page's mixed keys are in a bin, and all bins have the same
-/// capacity.
+/// A batch that is split by pages: each page's mixed keys are in a bin; all bins have one capacity.
 struct Bins<K> {
     keys: Vec<K>,
     counts: Vec<u32>,

@@ -59,7 +59,7 @@ struct Place {
 }
 
 impl<'t> Table<'t> {
-    /// Checks the sizes of the words and of the layout.
+    /// Checks the sizes of words and layout.
     fn of<K: Key, V: Payload>(layout: &'t Layout, words: &'t [u64], pages: u32) -> Result<Self, String> {
         let bits = <K::PackedWord<V> as Scalar>::BITS;
         let page_buckets = layout.page_buckets as u64;
@@ -120,13 +120,13 @@ impl<'t> Table<'t> {
         let (layout, all, remainders) = (self.layout, self.buckets, self.layout.remainders);
         let (first, next) = (first_of(home, all, K::BITS), first_of(home + 1, all, K::BITS));
         let wide = if self.words.bits == 32 {
-            // This is the lowest mixed key whose offset in the home's range, as a share of the
-            // range, is at least the remainder's share.
+            // This is the lowest mixed key whose relative offset in the home's range is at least
+            // the remainder's share.
             let part = ((remainder as u128) << 32).div_ceil(remainders as u128);
             (((home as u128) << 32) + part).div_ceil(all as u128)
         } else {
-            // This is the one mixed key, at or after the home's first mixed key, whose low bits are
-            // the remainder.
+            // This is the one mixed key, starting at the home's first, whose low bits are the
+            // remainder.
             first + (remainder.wrapping_sub(first as u64) & (remainders - 1)) as u128
         };
         let says = || ((wide as u64).wrapping_mul(all) % (1 << 32) * remainders) >> 32;

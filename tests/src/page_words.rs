@@ -10,7 +10,7 @@ pub struct Shape {
     tags_of_word: usize,
     /// The count of bits of a tag.
     pub tag_bits: u32,
-    /// The word index and the bit index of the filter bit of each class of remainders.
+    /// The word and the bit of each class of remainders in the filter.
     filters: Vec<(usize, u32)>,
 }
 
@@ -24,7 +24,7 @@ impl Shape {
             (6, 32) => [2, 3, 10],
             (5, 32) => [3, 2, 16],
             (4, _) => [4, 1, word_bits as usize - 1],
-            // These are buckets of keys without values.
+            // These have keys alone.
             (24, 32) => [8, 3, 10],
             (15, 32) => [8, 2, 16],
             (8, _) => [8, 1, word_bits as usize - 1],

@@ -50,7 +50,7 @@ pub struct Pages<K: Key, V: Payload> {
 pub enum Known {
     /// The keys are unique.
     Unique,
-    /// The pairs are in the order of the input, so the last copy wins.
+    /// Pairs are in the order of the input, which decides between copies.
     InOrder,
     /// Nothing is known.
     Nothing,
@@ -77,9 +77,9 @@ impl<K: Key, V: Payload> Pages<K, V> {
         Self::build_from(Source::Bins, device, layout, pairs, known)
     }
 
-    /// Builds pages as [`Pages::build`] does, from pairs that are arranged according to `source`,
-    /// in the order of the input. If the build knows nothing about its keys, its list of repeated
-    /// keys has capacity for all of them.
+    /// Builds pages as [`Pages::build`] does, from pairs that are arranged according to `source`.
+    /// If the build knows nothing about its keys, its list of repeated keys has capacity for all of
+    /// them.
     pub fn build_from(
         source: Source,
         device: &Device,
@@ -118,7 +118,7 @@ impl<K: Key, V: Payload> Pages<K, V> {
         let counts = Buffer::from_slice(device, &counts)?;
         let starts = Buffer::from_slice(device, &starts)?;
         let in_pages = pairs.iter().map(Vec::len).sum::<usize>() as u32;
-        // When a page is built again with other constants, it lists its repeated keys again.
+        // A page that is built again lists its repeated keys again.
         let sizes = ListSizes { pages: pairs.len() as u32, own: OWN, common: 4 * in_pages, padding: 0 };
         let list_words = REPEAT_WORDS * sizes.entries() + (pairs.len() as u64).div_ceil(2);
         let mut list = Buffer::<u64>::zeroed(device, list_words as usize)?;

@@ -1,5 +1,5 @@
-//! The random numbers of tests. They all follow from one seed, which is printed when a test fails
-//! and can be set to repeat the run.
+//! The random numbers of tests. They follow from one seed, which is printed when a test fails and
+//! can be set again.
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 /// a test fails.
 ///
 /// The inputs of properties, the interleavings of the interpreter and the shuffles of the checking
-/// engine follow from it. They are the same for a test whether it runs alone or with others.
+/// engine follow from it. Other tests do not change them.
 pub fn seed() -> u64 {
     static SEED: LazyLock<u64> = LazyLock::new(|| {
         let given = std::env::var("WARPNEST_SEED").ok();

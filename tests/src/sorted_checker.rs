@@ -21,7 +21,7 @@ pub fn check_index<K: Key>(keys: &[K], length: usize) -> Result<(), String> {
     let (mut level, mut first, mut number) = (keys[..length].to_vec(), 0, 0);
     loop {
         let mut expected = level.clone();
-        // Each level ends with at least one key that is all ones, and consists of whole groups.
+        // Each level ends with an all-ones key or several, and consists of whole groups.
         expected.push(K::ALL_ONES);
         expected.resize(expected.len().next_multiple_of(group), K::ALL_ONES);
         let found = keys.get(first..first + expected.len()).ok_or("the keys have no room for the index")?;

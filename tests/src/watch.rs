@@ -4,8 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A thread that ends the process if a case takes longer than the limit, since nothing else can end
-/// the case.
+/// A thread that ends the process if a case exceeds the limit, since nothing else can.
 #[derive(Debug)]
 pub struct Watch {
     case: Arc<Mutex<Option<(Instant, String)>>>,

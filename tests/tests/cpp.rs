@@ -81,7 +81,7 @@ fn flagged<K: Key, R>(table: &str, set: &R, queries: &[K]) -> Option<Vec<bool>> 
     // SAFETY: the function of this name has these parameters.
     let flag: Symbol<'_, Flag<K, R>> = unsafe { ASKED.as_ref()?.get(name.as_bytes()) }.expect("it is there");
     let mut found = vec![false; queries.len()];
-    // SAFETY: `found` is as long as `queries`; the table lives, and nobody changes it.
+    // SAFETY: `found` is as long as `queries`; nobody changes the table.
     unsafe { flag(set, queries.as_ptr(), queries.len(), found.as_mut_ptr()) };
     Some(found)
 }
@@ -139,7 +139,7 @@ fn cuckoo_maps<K: Key, V: Value>() {
     check((pairs::<K, V>(), family(), any::<u64>()), |((pairs, others, _), family, seed)| {
         let (keys, values): (Vec<K>, Vec<V>) = pairs.iter().unzip();
         let config = CuckooConfig::default().hash(family).seed(seed);
-        // Some hash families map several keys to the same slots, so the build may fail.
+        // Some hash families give keys the same slots, so builds may fail.
         let Ok(map) = config.build(&device, &keys, &values) else { return Ok(()) };
         let (queries, answers) = expected(&pairs, &others);
         prop_assert_eq!(asked("cuckoo", &ref_of(&device, &map), &queries).unwrap(), answers);

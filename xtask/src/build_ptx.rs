@@ -49,7 +49,7 @@ pub fn all(root: &Path) -> Result<Vec<Build>> {
     let mut builds = vec![kernels(root)?, within("applications")?, within("bench")?];
     for example in examples::ALL.iter().filter(|example| example.has_ptx) {
         let build = Build::new(example.folder(root)?.join("Cargo.toml"))?.work_dir(work(example.name));
-        // The header of the PTX names the command for users who copy the example.
+        // The PTX's header names the command for users who copy the example.
         builds.push(build);
     }
     Ok(builds)

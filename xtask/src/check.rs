@@ -106,8 +106,8 @@ pub fn main(args: &Args, commands: Vec<String>) -> Result<()> {
         Ok(Outcome::Passed(String::new()))
     });
     report.step("clippy", args.no_clippy, || clippy(&root));
-    // If this crate were compiled with the workspace, whose features have entry points for all
-    // types, every kernel would be compiled again.
+    // The workspace has entry points for all types, so this crate would compile every kernel again
+    // with it.
     report.step("tests of the kernels' crate", args.no_features, || {
         cargo_step(&root, &["test", "--package", "gpu-kernels", "--lib"])
     });

@@ -9,10 +9,10 @@ use anyhow::{Context, Result, ensure};
 use crate::report::Outcome;
 use crate::{build_ptx, workspace};
 
-/// The least share of executed statements with which the check passes.
+/// The least share of executed statements that passes.
 ///
-/// It is a little less than the usual share, since much input of the tests is random. About 1 % of
-/// the statements cannot be executed (docs/architecture.md).
+/// It is a little less than usual, since much input of the tests is random. About 1 % cannot be
+/// executed (docs/architecture.md).
 const FLOOR: f64 = 0.895;
 
 /// The folder in the target folder to which each test program writes a file when all of its tests

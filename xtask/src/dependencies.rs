@@ -36,8 +36,7 @@ pub fn check(root: &Path) -> Result<Outcome> {
     Ok(Outcome::Passed("licences, sources and advisories are as deny.toml allows".into()))
 }
 
-/// Returns how to get a subcommand of cargo unless it is installed; the arguments are its name and
-/// its package.
+/// Returns how to get a subcommand of cargo unless it is installed, given its name and package.
 pub fn missing((name, package): (&str, &str)) -> Option<String> {
     let there = capture(cargo().args([name, "--version"])).is_ok();
     (!there).then(|| format!("there is no `cargo {name}`; install it by `cargo install --locked {package}`"))

@@ -1,5 +1,5 @@
-//! The examples outside of the workspace: whole crates with their own kernels, which are tested and
-//! run as they are by users who copy one.
+//! The examples outside of the workspace: whole crates with their own kernels, tested and run like
+//! users' copies.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use crate::process::{capture, cargo};
 use crate::workspace;
 
-/// An example that is a crate outside the workspace.
+/// A crate outside the workspace.
 pub struct Example {
     /// The name of its folder in docs/examples.
     pub name: &'static str,
@@ -30,8 +30,8 @@ pub const ALL: [Example; 3] = [
 ];
 
 impl Example {
-    /// Returns the folder of the example, in which Cargo then uses the versions that this workspace
-    /// has fetched.
+    /// Returns the example's folder, in which Cargo then uses the versions that this workspace has
+    /// fetched.
     pub fn folder(&self, root: &Path) -> Result<PathBuf> {
         let folder = root.join("docs/examples").join(self.name);
         fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).context("cannot copy Cargo.lock")?;

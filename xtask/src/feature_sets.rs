@@ -16,8 +16,7 @@ type Set = &'static [&'static str];
 /// The sets that are always checked. In clippy's check of the whole workspace, packages get each
 /// other's features; here they get only their own.
 const SETS: [Set; 4] = [
-    // These are the library without an engine, with one of the two, and with both as most programs
-    // use it.
+    // The library is built without an engine, with either, and with both as most programs use it.
     &["-p", "warpnest", "--no-default-features"],
     &["-p", "warpnest", "--no-default-features", "--features", "cuda"],
     // `cargo run --example` compiles these: the library with the CPU engine, and with both engines.

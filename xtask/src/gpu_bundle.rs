@@ -162,11 +162,11 @@ fn check_output(output: &Path) -> Result<()> {
 pub fn main(args: &Args) -> Result<()> {
     let root = workspace::root()?;
     let output = args.output.clone().unwrap_or_else(|| root.join("target/gpu-bundle"));
-    // This is checked first, because builds take minutes.
+    // This comes first because builds take minutes.
     check_output(&output)?;
     let mut binaries = Vec::new();
     if args.only.is_empty() {
-        // `--examples` would also build the program fuzz, so the examples are listed.
+        // `--examples` would also build the program fuzz.
         let examples = ["find-image", "groupby", "join", "kmers", "renumber", "shapes", "voxels", "wordcount"]
             .map(|name| ["--example", name])
             .concat();
@@ -252,8 +252,7 @@ fn executables(messages: &str) -> Result<Vec<Binary>> {
         let kind = message["target"]["kind"][0].as_str().unwrap_or_default();
         let bundle_path = match (message["profile"]["test"] == true, kind) {
             (true, "test") => format!("tests/{name}"),
-            // A unit test has the name of its library, which may also be the name of an integration
-            // test.
+            // A unit test has its library's name, which an integration test may have, too.
             (true, _) => format!("tests/unit-{name}"),
             (false, _) => name.to_string(),
         };

@@ -21,8 +21,7 @@ const NO_SUBJECT: [&str; 8] =
 /// Phrases whose head is a pronoun, so the reader must find its noun, and a phrase to replace by
 /// "except".
 const PHRASES: [&[&str]; 4] = [&["those", "of"], &["that", "of"], &["the", "one", "of"], &["but", "for"]];
-/// Words that end like a verb in the third person but are none, or do not begin the documentation
-/// of a function.
+/// Words that end like verbs in the third person, but begin no documentation of a function.
 const NO_VERBS: &str = "Across Always As Besides Bits Blocks Buckets Bytes Houses Its Kernels Keys Layouts Less Lines \
     Milliseconds Offsets Pages Pairs Rows Sections Slots This Thus Triangles Values Words";
 
@@ -90,8 +89,7 @@ fn phrases<'t>(lines: impl Iterator<Item = Option<&'t str>>) -> Vec<(usize, Stri
     findings
 }
 
-/// Returns whether words are a phrase, in upper or lower case, with punctuation only before or
-/// after the phrase.
+/// Returns whether words are a phrase, in any case, with punctuation only around it.
 fn is_phrase(words: &[(usize, &str)], phrase: &[&str]) -> bool {
     let is_mark = |c: char| !c.is_alphanumeric();
     let last = phrase.len() - 1;

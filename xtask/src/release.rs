@@ -11,11 +11,11 @@ use crate::{dependencies, outside, semver, workspace};
 /// Check, pack, verify and publish the crates that users need.
 ///
 /// The steps: the tree must have no changes. CHANGELOG.md must have a section for the version.
-/// `cargo deny` must find the licences, sources and advisories of all packages allowed by
-/// deny.toml. `cargo semver-checks` must find no change that the step from the last tagged version
-/// forbids. Every crate is packed and built from its archive alone. The README's first program is
-/// made outside of the workspace from the archives. Then the crates are published, each after the
-/// crates that it needs.
+/// `cargo deny` checks that deny.toml allows the licences, sources and advisories of all packages.
+/// `cargo semver-checks` must find no change that the step from the last tagged version forbids.
+/// Every crate is packed and built from its archive alone. The README's first program is made
+/// outside of the workspace from the archives. Then the crates are published, each after the crates
+/// that it needs.
 #[derive(clap::Args)]
 pub struct Args {
     /// Do everything except the last step. Steps that cannot run here are skipped, with a line.

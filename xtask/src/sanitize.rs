@@ -40,8 +40,8 @@ enum Tool {
     Miri,
     /// AddressSanitizer: accesses outside of allocations, and after they were freed.
     Address,
-    /// ThreadSanitizer: data races, which are unordered accesses of two threads to one word without
-    /// atomics, at least one of them a write.
+    /// ThreadSanitizer: unordered accesses of two threads to one word without atomics, at least one
+    /// of them a write.
     Thread,
 }
 

@@ -60,9 +60,9 @@ fn within(seconds: f64, budget: f64) -> Result<()> {
     Ok(())
 }
 
-/// Returns the CPU time of a process's children, user and system, in seconds. It is in the 16th and
-/// the 17th word of the process's line in /proc, in hundredths of a second. The second word, a name
-/// in parentheses, may have spaces.
+/// Returns the CPU seconds of a process's children, user and system, from the 16th and 17th words
+/// of its line in /proc, which are hundredths of a second. The second word, a name in parentheses,
+/// may have spaces.
 fn seconds_of_children(stat: &str) -> Option<f64> {
     let (_, words) = stat.rsplit_once(')')?;
     let hundredths: Vec<u64> = words.split_whitespace().skip(13).take(2).map_while(|word| word.parse().ok()).collect();

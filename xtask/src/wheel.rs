@@ -65,7 +65,7 @@ fn find(root: &Path) -> Option<PathBuf> {
 /// Builds the wheel in a profile of the workspace, and returns its path.
 fn build(root: &Path, maturin: &Path, profile: &str) -> Result<PathBuf> {
     let out = workspace::target_dir(root).join("wheel");
-    // The folder may have wheels of an earlier version, or for another system.
+    // Wheels of an earlier version or another system are removed.
     let _ = fs::remove_dir_all(&out);
     let mut command = Command::new(maturin);
     command.args(["build", "--locked", "--profile", profile, "--out"]).arg(&out).current_dir(root.join(PACKAGE));

@@ -30,7 +30,7 @@ pub fn empty_input_and_empty_queries<D: Tested>(config: &Config<D>) {
     });
 }
 
-/// Checks maps of one extreme pair, and a map of all extreme pairs at once.
+/// Checks maps of one extreme pair, and of all extreme pairs.
 pub fn one_pair_of_every_extreme_key_and_value<D: Tested>(config: &Config<D>) {
     fn with<D: Tested, K: Key, V: Value>(config: &Config<D>, device: &Device) {
         let extremes = [0, 1, 77, 1 << 31, u32::MAX as u64 - 1, u32::MAX as u64, 1 << 32, u64::MAX - 1, u64::MAX];
@@ -147,7 +147,7 @@ pub fn the_last_pair_wins_in_every_order_of_repeated_pairs<D: Tested>(
                 with(device, (config(4), &report), (&keys, &values));
             }
         }
-        // The orders are forwards, backwards, and in runs of equal keys.
+        // The orders are forwards, backwards, and by key.
         for copies in [2, 20] {
             let once: Vec<u64> = distinct_keys(14, 4);
             let forwards: Vec<u64> = once.repeat(copies);
@@ -162,8 +162,8 @@ pub fn the_last_pair_wins_in_every_order_of_repeated_pairs<D: Tested>(
     });
 }
 
-/// Checks rebuilds from a small map to a large one; `config` returns the configuration for maps of
-/// at most a given count of pairs.
+/// Checks rebuilds from a small map to a large one; `config` returns the configuration for a
+/// largest count of pairs.
 pub fn rebuilds_with_more_and_fewer_and_no_pairs<D: Tested>(config: impl Fn(usize) -> Config<D>) {
     fn with<D: Tested, K: Key, V: Value>(config: &Config<D>, device: &Device, most: usize) {
         let first: Vec<K> = distinct_keys(100, 1);
@@ -190,9 +190,8 @@ pub fn rebuilds_with_more_and_fewer_and_no_pairs<D: Tested>(config: impl Fn(usiz
     });
 }
 
-/// Checks the memory of a map after a rebuild from fewer pairs. Once shrunk, the map takes at most
-/// the memory of a map that is built from those pairs, and so does a clone; both have all the
-/// pairs.
+/// Checks the memory of a map after a rebuild from fewer pairs. Once shrunk, the map takes no more
+/// than a map that is built from those pairs, and neither does a clone; both have all the pairs.
 pub fn a_map_that_is_shrunk_takes_no_more_than_a_fresh_one<D: Tested>(config: &Config<D>) {
     fn with<D: Tested, K: Key, V: Value>(engine: &TestEngine, config: &Config<D>) {
         let (device, most) = (&engine.device, engine.max_items.min(20_000));

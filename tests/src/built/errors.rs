@@ -64,8 +64,7 @@ pub fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was<D:
     });
 }
 
-/// Checks the largest count of pairs through the memory queries, since no test has memory for that
-/// many pairs.
+/// Checks the largest count of pairs through the memory queries, since no test has that many pairs.
 pub fn more_pairs_than_a_map_can_have_are_refused(config: &Config<impl Tested>, limit: u64) {
     let _at = at(format!("{config:?}"));
     for asked in [limit + 1, 1 << 32, 1 << 40, u64::MAX] {

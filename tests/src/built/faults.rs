@@ -10,9 +10,8 @@ use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Buffer, Device, Error};
 
 /// Lets each launch or allocation of a rebuild from the keys `old` to `new` fail once, and returns
-/// the errors. The rebuilt maps are both freshly built ones and ones that were rebuilt before;
-/// `left` is the device's countdown. After a failure the map must be empty, and a new build must
-/// succeed. `own` makes the map's own checks.
+/// the errors. Freshly built and rebuilt maps are rebuilt; `left` is the device's countdown. After
+/// a failure the map must be empty, and a new build must succeed. `own` makes the map's own checks.
 fn failing<D: Tested, K: Key, V: Value>(
     (device, left): (&Device, &AtomicU32),
     config: &Config<D>,
@@ -77,8 +76,8 @@ pub fn failing_allocations<D: Tested>(config: &Config<D>, new: &[u64], own: impl
     errors.len()
 }
 
-/// Checks that builds of pairs of each width use and keep as much memory as the memory queries
-/// announce. `own` checks that a build took its usual path.
+/// Checks that builds of pairs of each width use and keep the announced memory. `own` checks that a
+/// build took its usual path.
 pub fn memory_is_as_said<D: Tested>(config: &Config<D>, pairs: usize, own: impl Fn(&D::Report)) {
     crate::in_all_widths!(memory_of_width::<D>(config, pairs, &own));
 }
@@ -117,8 +116,8 @@ fn memory_of_width<D: Tested, K: Key, V: Value>(config: &Config<D>, pairs: usize
     assert_eq!(beside_input(&counts.bytes), 0);
 }
 
-/// Checks that a clone of a map that was rebuilt from `pairs` pairs takes the memory of the map
-/// without its scratch. The two may differ by `rounding` bytes.
+/// Checks that a clone of a map that was rebuilt from `pairs` pairs takes the map's memory without
+/// its scratch, up to `rounding` bytes.
 pub fn a_clone_takes_as_much_as_the_map_without_its_scratch<D: Tested>(
     config: &Config<D>,
     pairs: usize,

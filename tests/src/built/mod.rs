@@ -70,8 +70,7 @@ pub fn check<D: Tested, K: Key, V: Value>(
     });
 }
 
-/// The state of a map before a rebuild, with which the rebuild is checked whether it succeeds or
-/// fails.
+/// The state of a map before a rebuild, and the checks after it.
 #[derive(Debug)]
 pub struct Before<K, R> {
     once: Vec<K>,

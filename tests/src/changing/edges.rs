@@ -47,8 +47,8 @@ pub fn extremes<T: Scalar>() -> Vec<T> {
     those
 }
 
-/// Checks sequences of at most `n` keys with strides that are powers of two; the exponents are
-/// `every` apart. The same keys with their bits reversed follow, in batches of `batch`.
+/// Checks sequences of at most `n` keys with strides of powers of two; the exponents are `every`
+/// apart. The same keys with reversed bits follow, in batches of `batch`.
 pub fn sequential_and_strided_keys<D: Changing, K: Key, V: Value>(
     device: &Device,
     config: &Config<D>,
@@ -81,7 +81,7 @@ pub fn one_key_at_a_time<D: Changing, K: Key, V: Value>(device: &Device, config:
 }
 
 /// Checks that retaining removes exactly the keys that a mask drops, on slices and on buffers, for
-/// counts of keys around multiples of 32, the bits of a word.
+/// counts of keys around multiples of 32.
 pub fn retaining<D: Changing, K: Key, V: Value>(device: &Device, config: &Config<D>, most: usize) {
     let stream = device.default_stream();
     for n in [0, 1, 31, 32, 33, 64, 200].into_iter().filter(|&n| n <= most) {
@@ -95,7 +95,7 @@ pub fn retaining<D: Changing, K: Key, V: Value>(device: &Device, config: &Config
             let removed = if round % 2 == 0 {
                 map.retain_many(&keys, &keep).unwrap()
             } else {
-                // Bits after the last key's bit are ignored, so these are set.
+                // Bits after the last key are ignored, so these are set.
                 let bit = |word: usize, bit: usize| keep.get(32 * word + bit).is_none_or(|&keep| keep);
                 let word = |word: usize| (0..32).fold(0u32, |bits, at| bits | (bit(word, at) as u32) << at);
                 let words: Vec<u32> = (0..(n + 3).div_ceil(32)).map(word).collect();

@@ -19,7 +19,7 @@ use warpnest::types::{WordKey as Key, WordValue as Value};
 pub trait Changing: Changes + Checked {}
 impl<D: Changes + Checked> Changing for D {}
 
-/// Returns the value that tests give a key; every part of the value depends on bits of the key.
+/// Returns the value that tests give a key; all its parts depend on the key.
 pub fn own<K: Key, V: Value>(key: &K) -> V {
     V::from_u64(key.to_u64().wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 77 << 32 ^ 77)
 }
@@ -59,7 +59,7 @@ pub fn remove<K: Key, V: Value>(map: &mut BulkMap<K, V, impl Changing>, keys: &[
     assert_eq!(map.remove_many(keys).unwrap(), keys.iter().map(|key| Some(own(key))).collect::<Vec<_>>());
 }
 
-/// Fills an empty map, checks all of it, removes a third of the keys, and checks the map again.
+/// Fills an empty map, removes a third of the keys, and checks the map after each step.
 pub fn come_and_go<D: Changing, K: Key, V: Value>(device: &Device, config: &Config<D>, keys: &[K], batch: usize) {
     let mut map = fill::<D, K, V>(device, config, keys, batch);
     let (gone, left) = keys.split_at(keys.len() / 3);

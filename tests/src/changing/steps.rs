@@ -33,7 +33,7 @@ pub enum Step<K> {
     Rebuild(Vec<K>, u64),
     /// Replaces the table by a copy.
     Clone,
-    /// Replaces the table by one that is saved to a file and loaded again.
+    /// Replaces the table by one that is loaded from its file.
     SaveAndLoad,
 }
 
@@ -80,8 +80,7 @@ pub fn once<K: Key>(keys: Vec<K>) -> Vec<K> {
 }
 
 impl<K: Key> Step<K> {
-    /// Returns the same step with only one copy of each key, where the step can promise unique
-    /// keys.
+    /// Returns the same step with only the first copy of each key, where the step can promise that.
     pub fn unique(self) -> Self {
         match self {
             Self::Insert(keys, seed) => Self::Insert(once(keys), seed),

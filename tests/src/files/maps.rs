@@ -65,7 +65,7 @@ pub fn built_with<K: Key, V: Value, D: Builds>(
             assert_eq!(*map.report(), report);
             match map.rebuild(&more, &new) {
                 Ok(()) => assert_eq!(map.get_many(&more)?, new.iter().copied().map(Some).collect::<Vec<_>>()),
-                // A cuckoo map cannot get more slots, so this rebuild is smaller.
+                // A cuckoo map keeps its slots, so this rebuild is smaller.
                 Err(Error::Config(_)) => map.rebuild(&more[..n], &new[..n])?,
                 Err(error) => return Err(error),
             }
@@ -118,8 +118,7 @@ pub fn changing_with<K: Key, V: Value, D: Changes>(
         let mut map = BulkMap::<K, V, D>::load(device, bytes)?;
         let mut reference: HashMap<K, V> = keys[..kept].iter().copied().zip(values.iter().copied()).collect();
         contents.after(ask(&map, bytes, &reference, contents))?;
-        // A batch changes single pairs or rewrites the table, so each kind of batch comes first in
-        // one of the orders.
+        // Some batches change single pairs, others rewrite the table; each kind comes first once.
         for order in [0, 1].into_iter().filter(|_| contents == Contents::Any) {
             let mut copy = map.try_clone()?;
             contents.after(change_any(&mut copy, order, &keys, &values))?;
@@ -167,7 +166,7 @@ fn change_any<K: Key, V: Value, D: Changes>(
     values: &[V],
 ) -> Result<()> {
     let any = Contents::Any;
-    // 71 keys are enough that pages are rewritten; a few of them are changed one by one.
+    // 71 keys are enough to rewrite pages; a few keys are not.
     let absent = distinct_keys::<K>(71, 0xdead);
     let keep: Vec<bool> = (0..keys.len()).map(|i| i % 3 != 0).collect();
     let own: Vec<K> = any.after(map.to_pairs())?.into_iter().flatten().map(|pair| pair.0).collect();

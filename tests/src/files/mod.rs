@@ -85,7 +85,7 @@ fn of_linear<K: Key, V: Value>(map: &mut LinearMap<K, V>, contents: Contents, ke
     Ok(())
 }
 
-/// The size of the header in bytes, and the multiple of bytes to which sections are padded.
+/// The size of the header, and the alignment of sections, in bytes.
 pub const PAGE: usize = 4096;
 /// The most values that a header has space for: numbers and lengths of sections.
 const MAX_NUMBERS: usize = 500;

@@ -66,8 +66,7 @@ pub fn keys_one_after_the_other_and_at_every_distance<D: Tested>(config: &Config
     on_each_engine(|engine| with::<D, u64>(engine, config));
 }
 
-/// Checks sets of repeated keys with each of the configurations that `configs` returns for a count
-/// of keys.
+/// Checks sets of repeated keys with each configuration that `configs` returns for their count.
 pub fn copies_of_one_key_and_half_of_the_keys_twice<D: Tested>(configs: impl Fn(usize) -> Vec<Config<D>>) {
     fn with<D: Tested, K: Key>(engine: &TestEngine, configs: &impl Fn(usize) -> Vec<Config<D>>) {
         for n in [2, 33, 300, 2000, 10_000, 70_000].into_iter().filter(|&n| n <= engine.max_items) {
@@ -116,7 +115,7 @@ pub fn rebuilds_with_more_and_fewer_and_no_keys<D: Tested>(
 }
 
 /// Checks the operations on each two of several sets. Some have more keys than a tile of a
-/// compaction, and one has a single key more than a word of flags has bits.
+/// compaction, and one has a few more than a word of flags.
 pub fn operations_on_sets_without_keys_with_the_same_and_with_no_common_ones<D: Tested>(config: &Config<D>) {
     fn with<D: Tested, K: Key>(device: &Device, config: &Config<D>, most: usize) {
         let keys: Vec<K> = distinct_keys(most, 3);

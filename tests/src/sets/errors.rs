@@ -55,8 +55,8 @@ pub fn what_belongs_to_another_device_and_other_lengths_are_refused<D: Tested>(c
 }
 
 /// Checks that the result of an operation has the first set's configuration, also for repeated keys
-/// in a rebuild. `own` checks each result, and returns the count of different keys that the result
-/// must be able to hold.
+/// in a rebuild. `own` checks each result, and returns the count of different keys that it must be
+/// able to hold.
 pub fn the_result_of_an_operation_has_the_configuration_of_the_first_set<D: Tested>(
     (config, keys): (&Config<D>, usize),
     (other, other_keys): (&Config<D>, usize),

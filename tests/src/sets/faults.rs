@@ -104,8 +104,8 @@ pub struct Measured<K: Key, S> {
     pub most: u64,
 }
 
-/// Builds a set, which must keep exactly the memory that was announced. During the build it may use
-/// no more additional memory than was announced.
+/// Builds a set, which must keep exactly the announced memory. During the build it may use no more
+/// additional memory than announced.
 pub fn memory_is_as_said<D: Tested, K: Key>(config: &Config<D>, keys: &[K]) -> Measured<K, BulkSet<K, D>> {
     let n = keys.len() as u64;
     let _at = at(format!("{n} keys of {}, {config:?}", std::any::type_name::<K>()));

@@ -2,8 +2,8 @@
 //! streams and events allow.
 //!
 //! On the host engines every operation is done when its call returns, so a missing wait between
-//! streams would go unnoticed there. Here queued work runs only when somebody waits for it. Some
-//! waits run only the work that they need, and others run random work of other streams, too.
+//! streams would go unnoticed. Here queued work runs only when somebody waits for it. Some waits
+//! run only the work that they need, others also run random work of other streams.
 
 use gpu_kernels::seam::{Entry, Kernel};
 use std::any::Any;
@@ -233,7 +233,7 @@ impl Queue for DeferredQueue {
         self.run(vec![(from, from + bytes), (to, to + bytes)], move |queue| unsafe { queue.copy(from, to, bytes) })
     }
     unsafe fn fill(&self, at: usize, byte: u8, bytes: usize) -> Result<()> {
-        // SAFETY: the caller upholds the contract; memory in use is not freed.
+        // SAFETY: the caller upholds the contract; memory in use stays.
         self.run(vec![(at, at + bytes)], move |queue| unsafe { queue.fill(at, byte, bytes) })
     }
     unsafe fn launch(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()> {
@@ -245,8 +245,8 @@ impl Queue for DeferredQueue {
             // The argument is a pointer, or a number that is no address.
             uses.extend(<[u8; 8]>::try_from(bytes).map(usize::from_ne_bytes).map(|at| (at, at.saturating_add(1))));
         });
-        // SAFETY: the caller upholds the contract, and memory in use is not freed; the recorded
-        // arguments are equal to the original ones.
+        // SAFETY: the caller upholds the contract, and memory in use stays; the recorded arguments
+        // equal the original ones.
         self.run(uses, move |queue| unsafe { queue.launch(&recorded, blocks) })
     }
     fn record(&self, _timed: bool) -> Result<Arc<dyn QueueEvent>> {

@@ -1,6 +1,5 @@
 // Functions that query tables through crates/warpnest/include/warpnest.cuh, for a test in Rust.
-// There is one for each kind of table and each choice of words; it runs `count` queries at
-// `queries`.
+// Each is for a kind of table and a choice of words, and runs `count` queries at `queries`.
 #include "warpnest.cuh"
 
 #include <cstddef>
@@ -17,7 +16,7 @@ void ask(const REF &ref, const K *queries, std::size_t count, V *values, bool *f
         V value = 0;
         found[i] = ref.get(queries[i], value);
         values[i] = value;
-        // If the two methods disagree, the answer is made wrong, so the test fails.
+        // A disagreement makes the answer wrong, so the test fails.
         if (ref.contains(queries[i]) != found[i]) {
             found[i] = !found[i];
         }

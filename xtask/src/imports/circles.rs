@@ -8,8 +8,8 @@ use super::files::{Files, Import};
 pub fn circles(files: &Files<'_>) -> Vec<String> {
     let imports: Vec<_> = (0..files.paths.len()).map(|file| files.imports_of(file)).collect();
     let reached: Vec<Vec<bool>> = (0..files.paths.len()).map(|file| reached_from(file, &imports)).collect();
-    // A file is in a circle with all files that it leads to and that lead back to it. The circle is
-    // reported once, at its first file.
+    // A circle has all files that one leads to and that lead back to it; it is reported at its
+    // first file.
     let with = |file: usize| -> Vec<usize> {
         (0..files.paths.len()).filter(|&other| reached[file][other] && reached[other][file]).collect()
     };

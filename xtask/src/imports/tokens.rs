@@ -46,7 +46,7 @@ pub fn is_of_word(c: char) -> bool {
 
 /// Returns the length of the string or character at the start of `rest`, if there is one.
 fn quoted(rest: &str) -> Option<usize> {
-    // Literals begin with `b"`, `r#"` or `br##"`; a name would have more letters, or no quote.
+    // Literals begin with `b"`, `r#"` or `br##"`; names have more letters or no quote.
     let letters = rest.find(|c| !matches!(c, 'b' | 'c' | 'r'))?;
     let hashes = rest[letters..].find(|c| c != '#')?;
     let inside = letters + hashes + 1;

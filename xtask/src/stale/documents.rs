@@ -9,7 +9,7 @@ use super::names::Names;
 /// Placeholders that somebody meant to replace.
 const PLACEHOLDERS: [&str; 5] = ["FIXME", "LOREM", "TBD", "TODO", "XXX"];
 
-/// Checks a document, and calls `find` with the line of each finding.
+/// Checks a document; `find` receives each finding with its line.
 pub fn check<'t>(
     path: &str,
     text: &str,

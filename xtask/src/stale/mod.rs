@@ -40,7 +40,7 @@ pub fn check(root: &Path, commands: Vec<String>, of_bundle: Vec<String>) -> Resu
     for path in &paths {
         let name = path.strip_prefix(root).unwrap_or(path).display().to_string();
         names.add_file(&name);
-        // Pictures and archives are no text, so they are skipped.
+        // Pictures and archives are skipped, as they are no text.
         if let Ok(text) = fs::read_to_string(path) {
             names.add_text(&name, &text);
             sources.push(Source { path: name, text });

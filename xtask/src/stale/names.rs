@@ -91,8 +91,7 @@ impl Names {
         let words = &words[begins..];
         let mut missing = Vec::new();
         let does_not_exist = |word: &str| format!("`{word}` of `{span}` does not exist");
-        // These are the arguments of our own programs: an option is named like a field, or written
-        // out.
+        // Our own programs take these: options are named like fields, or written out.
         let ours = words.iter().position(|word| matches!(*word, "xtask" | "run.sh" | "--"));
         let options =
             words.iter().skip(ours.map_or(words.len(), |at| at + 1)).filter_map(|word| word.strip_prefix("--"));

@@ -11,7 +11,7 @@ use arrow_buffer::{IntervalDayTime, IntervalMonthDayNano, i256};
 use arrow_select::nullif::nullif;
 use std::sync::Arc;
 
-/// The count of column shapes, which are types of columns.
+/// The count of column shapes: types of columns.
 pub const SHAPES: usize = 27;
 
 /// The indices of the shape whose values are all null, and of the shape with two values.

@@ -18,11 +18,11 @@ use warpnest::error::InputError;
 use warpnest::{Device, Error};
 use warpnest_tests::{TestEngine, at, on_every_engine, parameterized};
 
-/// A row: the numbers of its three keys, and the numbers of its two values.
+/// A row: the numbers of its keys, and of its values.
 type Row = ([Option<u8>; 3], [Option<u8>; 2]);
 
-/// Returns the columns of values of a batch: integers whose sums wrap, floating-point numbers whose
-/// sums are exact, floating-point numbers with NaNs and zeros, small integers, times and texts.
+/// Returns the columns of values of a batch: integers whose sums wrap, floats whose sums are exact,
+/// floats with NaNs and zeros, small integers, times and texts.
 fn values(rows: &[Row]) -> Vec<(&'static str, ArrayRef)> {
     let numbers = |column: usize| rows.iter().map(move |(_, values)| values[column]);
     let special = |number: u8| match number % 6 {

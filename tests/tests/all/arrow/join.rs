@@ -21,8 +21,7 @@ const METHODS: [JoinMethod; 4] = [JoinMethod::Auto, JoinMethod::OnChip, JoinMeth
 /// The rows of a table: numbers for its three key columns.
 type Numbers = Vec<[Option<u8>; 3]>;
 
-/// A table: the numbers of its rows, and the count of rows that precede the first row in its
-/// arrays.
+/// A table: the numbers of its rows, and the count of array rows before them.
 type Table = (Numbers, usize);
 
 fn tables(most_rows: usize) -> impl Strategy<Value = Table> {
@@ -124,8 +123,7 @@ fn check(
     }
 }
 
-/// Two tables, the shapes of their keys, a kind of join, a method, and whether both tables share
-/// the names of columns.
+/// Two tables, the shapes of their keys, a kind of join, a method, and whether names are shared.
 type Case = (Table, Table, Vec<usize>, usize, usize, bool);
 
 fn any_tables(engine: &TestEngine, columns: usize) -> impl Strategy<Value = Case> + use<> {

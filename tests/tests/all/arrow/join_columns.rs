@@ -45,8 +45,8 @@ fn names_of_both_batches_are_kept_and_get_suffixes() {
     assert!(matches!(&error, InputError::SameName { name, .. } if name == "name_right"), "{error}");
 }
 
-/// Checks that the fields of a side are nullable if its rows may be unmatched, and otherwise keep
-/// their nullability.
+/// Checks that fields are nullable if their side may be unmatched, and otherwise keep their
+/// nullability.
 #[test]
 fn unmatched_sides_are_null() {
     let device = Device::cpu();

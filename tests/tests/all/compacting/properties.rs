@@ -53,8 +53,7 @@ fn wrong<K: Key, D: FormOf>(table: &CompactingTable<K, D>, rows: &[K], ordered: 
     Ok(())
 }
 
-/// Fails unless tables of these rows are right, both with ids in any order and with ids in order of
-/// appearance.
+/// Fails unless tables of these rows are right, with ids in any order and in order of appearance.
 fn right<F: Form + FormOf, K: Key>(device: &Device, config: &CompactingConfig<F>, rows: &[K]) {
     for ordered in [false, true] {
         let _at = at(format!("{} rows of {}, ordered {ordered}, {config:?}", rows.len(), std::any::type_name::<K>()));
@@ -97,13 +96,12 @@ fn edges<F: Form>() {
         for rows in [&[][..], &[zero], &[ones], &[ones, zero, ones], &[zero; 33], &[ones; 100]] {
             right(device, &config, rows);
         }
-        // These counts are around 32, the lanes of a warp, and 256, the threads of a block of
-        // lookups.
+        // These counts are around a warp and a block of lookups.
         for rows in [31, 32, 33, 255, 256, 257] {
             right(device, &config, &distinct_keys::<K>(rows, 3));
             right(device, &CompactingConfig::on(F::with(5, 0.8).assume_unique()), &distinct_keys::<K>(rows, 4));
         }
-        // There are few keys, and some of them have most of the rows of a warp.
+        // Some of these few keys have most of the rows of a warp.
         let few: Vec<K> = (0..200u64).map(|row| K::from_u64([0, 1, 2, 7, row][(row * row % 5) as usize])).collect();
         right(device, &config, &few);
         // An empty slot has the all-ones key. This key is inserted first, last or between others,
@@ -287,8 +285,8 @@ fn memory_is_what_was_said<F: Form>() {
 fn a_broken_promise_does_no_harm<F: Form>() {
     fn with<F: Form + FormOf, K: Key>(device: &Device) {
         let many: Vec<K> = (0..290u64).map(|row| K::from_u64([row / 3, row % 5, u64::MAX][row as usize % 3])).collect();
-        // Only one key is repeated. Its two copies may end in different slots, without any thread
-        // that has seen both.
+        // A single key is repeated. Its copies may end in two slots without any thread that has
+        // seen both.
         let once: Vec<K> = distinct_keys(290, 11);
         let one = [&once[..], &once[..1]].concat();
         for (rows, seed) in (0..16).flat_map(|seed| [(&many, seed), (&one, seed)]) {
@@ -322,14 +320,14 @@ fn rows_whose_bins_overflow_are_numbered_all_the_same() {
         assert_eq!((report.split_again, report.counted), (split_again, !split_again), "{report:?}");
         right(device, &config, &keys);
     }
-    // The slow engines are skipped, because they would take minutes for so many pages.
+    // Slow engines would take minutes for so many pages.
     for engine in engines().iter().filter(|engine| engine.max_items >= 100_000) {
         with::<u32>(&engine.device, 300, 75, true);
         with::<u32>(&engine.device, 100_000, 190, true);
         with::<u32>(&engine.device, 2000, 200, false);
         with::<u64>(&engine.device, 300, 75, true);
         with::<u64>(&engine.device, 300, 150, false);
-        // Here bins have hardly more capacity than keys, so there is no space for values in them.
+        // Bins have hardly more capacity than keys, so values would not fit.
         with::<u32>(&engine.device, 500_000, 3400, false);
     }
 }

@@ -82,7 +82,7 @@ fn damage_is_found<K: Key>() {
             whole.damaged(&["is in slots", "passed by"], |table| table.set(other, key));
         }
         whole.damaged(&["passed by", "other keys"], |table| table.set(at, K::ALL_ONES));
-        // Another key replaces the key; this may or may not be one of its slots.
+        // Another key is written, in one of its slots or not.
         whole.damaged(&["other keys", "passed by"], |table| table.set(at, K::from_u64(key.to_u64() ^ 1)));
         // No slot by an earlier function of the key may be empty.
         for &before in functions.slots_of(key)[..4].iter().take_while(|&&before| before != at) {
@@ -103,7 +103,7 @@ fn damage_is_found<K: Key>() {
     whole.damaged(&["too few"], |table| table.words.truncate(10));
     whole.damaged(&["the build failed"], |table| table.head.clear());
 
-    // Any filler may be in the slot of an erased copy, and words after the slots may be anything.
+    // Any filler may replace an erased copy, and words after the slots may be anything.
     let mut other = whole;
     for at in other.said.fillers.clone() {
         let filler = (1u64 << 20..).map(K::from_u64).find(|&key| !functions.slots_of(key).contains(&at));

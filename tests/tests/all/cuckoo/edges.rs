@@ -34,13 +34,12 @@ fn the_last_pair_wins_in_every_order_of_repeated_pairs() {
 
 #[test]
 fn rebuilds_with_more_and_fewer_and_no_pairs() {
-    // A map keeps the count of slots that it was built with, so all builds get enough slots for the
-    // largest.
+    // A map keeps its count of slots, which must suit the largest build.
     edges::rebuilds_with_more_and_fewer_and_no_pairs(|most| default().slots(most as u64 * 5 / 4));
 }
 
-/// Checks 32-bit keys with 64-bit values. Both words of such a pair have 64 bits, so a word of all
-/// ones is not the 32-bit key of all ones.
+/// Checks 32-bit keys with 64-bit values. Both words have 64 bits, so the all-ones key is no word
+/// of all ones.
 #[parameterized]
 fn a_narrow_key_and_a_wide_value_that_are_all_ones(device: &Device) {
     let map = build(device, &default(), &[u32::MAX, 5], &[u64::MAX, u64::MAX]);

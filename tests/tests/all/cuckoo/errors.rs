@@ -101,8 +101,7 @@ fn each_number_of_functions_builds_at_its_fewest_slots_and_is_refused_one_slot_b
         let mut map = config.clone().slots(min_slots).build(device, &keys, &keys).unwrap();
         holds(&map, &keys, &keys);
         assert_eq!(config.slots_per_pair(per_pair).build(device, &keys, &keys).unwrap().table().slots(), min_slots);
-        // A rebuild with more pairs than the existing slots can hold is refused, and the map is as
-        // it was.
+        // A rebuild with too many pairs for the slots is refused, and the map is as it was.
         let more = Buffer::from_slice(device, &distinct_keys::<u64>(PAIRS as usize + 2, 9)).unwrap();
         let error = map.rebuild(&more, &more).unwrap_err();
         let Error::Config(ConfigError::LoadTooHigh { pairs, slots, .. }) = error else { panic!("{error}") };
@@ -116,7 +115,7 @@ fn each_number_of_functions_builds_at_its_fewest_slots_and_is_refused_one_slot_b
 }
 
 /// Checks that the promised 2.1, 1.1, 1.03 and 1.02 slots a pair are accepted, rounded up to whole
-/// slots, although these fractions are not exact in binary.
+/// slots, despite the rounding of binary fractions.
 #[test]
 fn the_fewest_slots_are_the_promised_number_to_the_slot() {
     for (functions, hundredths) in [(2, 210u64), (3, 110), (4, 103), (5, 102)] {
@@ -212,7 +211,7 @@ fn keys_that_agree_are_found_after_one_attempt() {
     }
 }
 
-/// Checks that copies of keys are not counted as further keys that are equal modulo the prime: four
+/// Checks that copies of keys do not count as further keys that are equal modulo the prime: four
 /// distinct keys fit four slots, however often they are repeated.
 #[test]
 fn copies_of_keys_that_agree_are_not_taken_for_more_keys() {

@@ -36,7 +36,7 @@ fn a_table_larger_than_the_memory_is_refused_with_what_was_asked_and_what_is_fre
     assert_out_of_memory(Buffer::<u64>::zeroed(device, more as usize).unwrap_err(), device, 8 * more);
     let most = usize::MAX / 8;
     assert_out_of_memory(Buffer::<u64>::zeroed(device, most).unwrap_err(), device, 8 * most as u64);
-    // The count of bytes of these buffers does not fit 64 bits.
+    // The bytes of these buffers exceed 64 bits.
     assert_out_of_memory(Buffer::<u64>::zeroed(device, usize::MAX).unwrap_err(), device, u64::MAX);
     assert_out_of_memory(Buffer::<u32>::zeroed(device, most * 4).unwrap_err(), device, u64::MAX);
     // The device still works.

@@ -23,7 +23,7 @@ fn functions<K: Key>(formula: Formula, count: u32, slots: u32, prime: u32, seed:
     })
 }
 
-/// A table in the state in which the insertion leaves it.
+/// A table as an insertion leaves it.
 struct Filled<K> {
     functions: HashFunctions,
     slots: Vec<Option<K>>,
@@ -91,8 +91,8 @@ fn launched(device: &Device, launch: impl FnOnce(&mut Buffer<u64>)) -> Vec<u64> 
     head.download(device.default_stream()).unwrap()
 }
 
-/// Checks the index of each key's last pair, which is written for the slot where lookups find the
-/// key, and whether the kernel reports a key without a slot.
+/// Checks the index of each key's last pair, stored for the slot where lookups find the key, and
+/// whether keys without a slot are reported.
 fn last_pairs<K: Key, V: Payload>(device: &Device, table: &Filled<K>) {
     let stream = device.default_stream();
     let there: Vec<K> = table.slots.iter().flatten().copied().collect();
@@ -113,8 +113,7 @@ fn last_pairs<K: Key, V: Payload>(device: &Device, table: &Filled<K>) {
         for is_null in [false, true] {
             let plan = PairsParams { functions: table.functions, pairs: keys.len() as u64 };
             let head = launched(device, |head| {
-                // SAFETY: `pairs` is the count of keys, and `last` is null or has a word for each
-                // slot.
+                // SAFETY: `pairs` is the count of keys; `last` is null or as long as the slots.
                 unsafe {
                     stream.launch(plan.pairs as usize, |uses| Last::<K, V> {
                         keys: uses.read(&on_device),

@@ -59,8 +59,7 @@ fn unique_keys_need_no_last_values() {
     );
 }
 
-/// Checks repeated keys under `assume_unique`: a lookup returns one of the key's values, never a
-/// mixture of several.
+/// Checks repeated keys under `assume_unique`: a lookup returns one of the key's values as a whole.
 #[test]
 fn a_broken_promise_of_unique_keys_gives_one_of_the_values() {
     on_every_engine(

@@ -19,7 +19,7 @@ struct Damaged<K: Key, V: Value> {
     there: HashMap<K, V>,
 }
 
-/// A slot: the index of its bucket, and the index of the slot in the bucket.
+/// A slot: the index of its bucket, and its index in the bucket.
 type Slot = (u64, u64);
 
 impl<K: Key, V: Value> Damaged<K, V> {
@@ -111,15 +111,13 @@ impl<K: Key, V: Value> Damaged<K, V> {
         *word = if Self::wide() { to } else { *word & !(0xffff_ffff << shift) | to << shift };
     }
 
-    /// Returns the two words that a free slot of a bucket may have: of an empty slot, and of a slot
-    /// whose key was removed.
+    /// Returns the words of the two kinds of free slots of a bucket: empty, and removed.
     fn free_words(&mut self, bucket: u64) -> [u64; 2] {
         let ones = K::ALL_ONES.to_u64();
         if self.header(bucket)[0] >> 32 == 0 { [ones, ones - 1] } else { [0, 1] }
     }
 
-    /// Returns the slots of a bucket that are empty if `empty` is true, and otherwise the slots
-    /// that are not.
+    /// Returns the empty slots of a bucket, or the others if `empty` is false.
     fn slots(&mut self, bucket: u64, empty: bool) -> Vec<Slot> {
         let [free, _] = self.free_words(bucket);
         (0..16).map(|slot| (bucket, slot)).filter(|&slot| (self.get(slot, false) == free) == empty).collect()
@@ -203,7 +201,7 @@ fn damage_to_what_is_known_of_a_bucket_is_found<K: Key, V: Value>() {
         let at = damaged.page() + 16 * bucket;
         *damaged.word(at) -= 1 << 31;
     });
-    // The header of this bucket claims a larger part of the range than the bucket has.
+    // This header claims a larger part of the range than the bucket has.
     found::<K, V>("the buckets have", |damaged| {
         let bucket = damaged.bucket(LOWER);
         *damaged.state(bucket) -= 1;

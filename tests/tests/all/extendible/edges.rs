@@ -57,7 +57,7 @@ fn the_last_pair_of_a_key_counts_in_batches_of_new_and_of_present_keys<K: Key, V
     let value = |number: u64| V::from_u64(number | number << 40);
     let mut map = create::<_, K, V>(&engine.device, &small());
     let mut there = HashMap::new();
-    // All keys of a batch are equal, and each batch is inserted twice.
+    // All keys of a batch are equal, and it is inserted twice.
     for key in [K::from_u64(0), K::ALL_ONES] {
         let all: Vec<V> = (0..n).map(value).collect();
         for new in [1, 0] {
@@ -66,8 +66,8 @@ fn the_last_pair_of_a_key_counts_in_batches_of_new_and_of_present_keys<K: Key, V
             equals(&map, &there);
         }
     }
-    // A few keys are repeated many times. Half of them are new in the first round, one is new in
-    // the second, and none in the third.
+    // A few keys are repeated often. Half of them are new in the first round, one in the second,
+    // none in the third.
     for (round, new) in [(1, 15), (2, 1), (3, 0)] {
         let keys: Vec<K> = (0..n).map(|i| K::from_u64(if i == n / 2 { 15 + round.min(2) } else { i % 15 })).collect();
         let of_round: Vec<V> = (0..n).map(|i| value(n * round + i)).collect();
@@ -75,7 +75,7 @@ fn the_last_pair_of_a_key_counts_in_batches_of_new_and_of_present_keys<K: Key, V
         there.extend(keys.into_iter().zip(of_round));
         equals(&map, &there);
     }
-    // If a key is removed many times in a batch, only one of the removals returns its value.
+    // Only one of many removals of a key returns its value.
     let keys: Vec<K> = (0..n).map(|i| K::from_u64(i % 5)).collect();
     let mut answers: Vec<(K, V)> = Vec::new();
     for (key, answer) in keys.iter().zip(map.remove_many(&keys).unwrap()) {
@@ -123,8 +123,8 @@ fn as_many_records_as_a_bucket_holds_and_one_more_or_less<K: Key, V: Value>(engi
             if engine.max_items < 1000 && (records > 8 || n != 9) {
                 continue;
             }
-            // The keys are in the lowest part of the range, the highest, or another one. They are
-            // inserted at once, or one more than half of them first.
+            // The keys are in the lowest part of the range, the highest, or another; inserted at
+            // once, or first one more than half of them.
             for (root, batch) in [(0, n), (7, n), (3, n / 2 + 1)] {
                 let mut map = create::<_, K, V>(&engine.device, &config);
                 let keys: Vec<K> = spread(&map.table().layout(), root, "", n);

@@ -91,7 +91,7 @@ fn a_batch_that_is_too_deep_is_refused_with_advice_that_helps(device: &Device) {
     let keys: Vec<u64> = [spread(&layout, 2, "", 12), spread(&layout, 5, "1", 8), close(&layout, 6, "1", 9)].concat();
     let (some, deep) = keys.split_at(20);
     map.insert_many(some, &values(some)).unwrap();
-    // The batch also has keys of the map. They are not counted as new, and they keep their values.
+    // The batch also has present keys, which are not counted and keep their values.
     let other = vec![7u32; 29];
     let error = map.insert_many(&keys, &other).unwrap_err();
     says(&error, &["9 new keys", "8 records", "2 more bits", "`max_segments`", "`records`", "another seed"]);

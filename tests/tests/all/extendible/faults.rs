@@ -31,7 +31,7 @@ fn begin<K: Key, V: Value>(device: &Device) -> (ExtendibleMap<K, V>, HashMap<K, 
 /// keys.
 type Call<K, V> = (&'static str, fn(&mut ExtendibleMap<K, V>, &[K], &[K]) -> Result<()>);
 
-/// Returns the calls that do not change the pairs, and the least count of launches of each.
+/// Returns the calls that do not change the pairs, and their least counts of launches.
 fn others<K: Key, V: Value>() -> [(Call<K, V>, u32); 5] {
     [
         (("shrink_to_fit", |map, _, _| map.shrink_to_fit()), 3),
@@ -88,8 +88,8 @@ fn hit_each<K: Key, V: Value>(
     let new: Vec<K> = distinct_keys(4000, 1 << 20);
     let mut before = Before { there, report: begun.table().report(), old, new };
     for good in 0.. {
-        // A copy has no spare memory, so the call must allocate all memory that it needs. A call
-        // that frees memory needs a map with spare memory.
+        // A copy has no spare memory, so the call must allocate all that it needs. A call that
+        // frees memory needs spare memory.
         let mut map = match call.0 {
             "shrink_to_fit" => begin(device).0,
             _ => begun.try_clone().unwrap(),
@@ -160,8 +160,8 @@ fn a_removal_does_without_memory_for_merging<K: Key, V: Value>() {
             insert(map, &before.new).unwrap_or_else(|error| panic!("{case}, then again: {error}"));
             equals(map, &pairs(&[&kept[1..], &before.new].concat()));
         });
-        // The three refused allocations are for keys and answers. Further allocations are for the
-        // list of merged buckets, the smaller directory, and a smaller table.
+        // Three allocations for keys and answers are refused. Others are for the list of merged
+        // buckets, the smaller directory, and a smaller table.
         assert_eq!(refused, 3);
         assert!(
             unmerged >= 1 && hits >= refused + unmerged + 3 + 8,
@@ -183,9 +183,9 @@ fn is_of_a_launch(error: &Error) -> bool {
 #[parameterized]
 fn whichever_launch_fails_the_map_is_as_it_was_or_empty_and_the_call_can_be_repeated<K: Key, V: Value>() {
     let (device, launches) = faulty();
-    // The third figure is the count of launches at the end of a call that change the map. In an
-    // insertion these copy bucket tables, build buckets, free other buckets, insert records, and
-    // replace values. In a removal all launches may change it.
+    // The third figure counts the last launches of a call, which change the map. In an insertion
+    // these copy bucket tables, build buckets, free other buckets, insert records, and replace
+    // values. In a removal all launches may.
     let all = u32::MAX;
     let calls = others().into_iter().map(|(call, least)| (call, least, 0));
     for (call, least, changing) in calls.chain([(insertion::<K, V>(), 15, 5), (removal(), 10, all)]) {

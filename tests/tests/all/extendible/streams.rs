@@ -8,8 +8,8 @@ use warpnest_tests::distinct_keys;
 use warpnest_tests::extendible_parts::small;
 use warpnest_tests::maps::equals;
 
-/// Checks batches that make the map grow and shrink, copies of the map, and freed memory. The
-/// lookups of each round must see the map of that round.
+/// Checks batches that make the map grow and shrink, copies of it, and freed memory. Each round's
+/// lookups must see the map of that round.
 #[test]
 fn a_map_that_grows_and_shrinks_while_others_look_up_gives_each_round_its_answers() {
     on_all(|device, most| {
@@ -41,8 +41,7 @@ fn a_map_that_grows_and_shrinks_while_others_look_up_gives_each_round_its_answer
                 there.extend(part.iter().copied().zip(values));
             }
             drop(on_device);
-            // Both lookups in the map return the same answers on two streams, and so does a lookup
-            // in a copy that is dropped at once.
+            // Two streams look up in the map, and one in a copy that is dropped at once.
             let copy = map.on(if round % 2 == 0 { &other } else { &change }).unwrap().try_clone().unwrap();
             let answers = [
                 map.get_many_on(&first, &queries),

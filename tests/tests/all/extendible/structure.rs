@@ -26,7 +26,7 @@ impl<K: Key, V: Value> Both<K, V> {
         Self { map: config.create(device).unwrap(), there: HashMap::new() }
     }
 
-    /// Returns `n` keys that are spread evenly over a part of the range.
+    /// Returns `n` keys spread over a part of the range.
     fn spread(&self, root: u64, path: &str, n: usize) -> Vec<K> {
         spread(&self.map.table().layout(), root, path, n)
     }
@@ -99,7 +99,7 @@ fn buckets_split_and_merge_and_only_what_must_grow_or_shrink_does<K: Key, V: Val
     // Case 4: the deepest buckets merge.
     let shared = both.remove(&lower[..3]).shared;
     assert_eq!((both.shape(), shared), ([1, 4, 3, 9], vec![false, true, false, true]));
-    // Case 4: buckets merge until the map has its initial shape.
+    // Case 4: the map returns to its initial shape.
     let shared = both.remove(&first[..5]).shared;
     assert_eq!((both.shape(), shared), ([0, 2, 2, 8], vec![false; 2]));
     let rest: Vec<K> = both.there.keys().copied().collect();
@@ -116,8 +116,8 @@ fn a_bucket_splits_over_many_levels_at_once_and_comes_back_over_many<K: Key, V: 
     assert_eq!(both.shape(), [7, 2 << 7, 2 + 7, 8 + 7]);
     both.remove(&keys[..2]);
     assert_eq!(both.shape(), [7, 2 << 7, 2 + 7, 8 + 7], "seven records in two buckets");
-    // Six keys are in the last bucket. All other halves on the path are empty, except at the first
-    // halving, whose other half has two keys.
+    // The last bucket has six keys. All other halves on the path are empty, except the first half,
+    // which has two.
     both.remove(&keys[2..3]);
     assert_eq!(both.shape(), [1, 4, 3, 9]);
     both.remove(&keys[9..]);
@@ -159,7 +159,7 @@ fn slots_of_removed_keys_keep_the_way_to_others_and_are_used_again<K: Key, V: Va
             let keys = both.spread(root, "", 2 * n);
             let (old, new) = keys.split_at(n);
             assert_eq!(both.insert(old).tombstones, 0);
-            // All lines are full, so each removed key leaves a tombstone.
+            // All lines are full, so removals leave tombstones.
             assert_eq!(both.remove(&old[..3]).tombstones, 3, "{records} records, root {root}");
             assert_eq!(both.insert(&new[..1]).tombstones, 2);
             assert_eq!(both.insert(&new[1..3]).tombstones, 0);
@@ -192,20 +192,18 @@ fn keys_that_agree_in_more_bits_than_the_directory_may_tell_apart_are_refused_an
 ) {
     for depth in few(engine, [1, 0, 5]) {
         let path = &"10110"[..depth as usize];
-        // If the limit is not the initial count of segments times a power of two, it is rounded
-        // down.
+        // A limit that is not a power of two times the initial count of segments is rounded down.
         for most in few(engine, [(4 << depth) - 1, 2 << depth]) {
             let refused = (8, depth);
             let mut both = Both::<K, V>::new(&engine.device, &small().max_segments(most));
             let (keys, more) = (close(&both.map.table().layout(), 2, path, 9), both.spread(2, path, 9));
             too_deep(&mut both, &keys, refused);
-            // These keys would fit if the directory were one level deeper.
+            // One more level of the directory would separate these keys.
             too_deep(&mut both, &more, refused);
             // The batch also has keys that fit.
             let others = both.spread(7, "", 3);
             too_deep(&mut both, &[&others[..], &keys].concat(), refused);
-            // The part gets as many keys as a bucket holds, and the other half of the part above
-            // gets one key.
+            // This fills a bucket, and adds a key to the other half of the part above.
             both.insert(&[&keys[..8], &others].concat());
             if depth > 0 {
                 both.insert(&both.spread(2, if depth == 1 { "0" } else { "10111" }, 1));
@@ -253,7 +251,7 @@ fn removing_little_by_little_merges_as_much_as_all_at_once<K: Key, V: Value>(eng
     by_and_by.there = at_once.there.clone();
     by_and_by.found();
     assert_eq!(by_and_by.shape(), at_once.shape());
-    // On the interpreter few keys are removed, so there may be nothing to merge.
+    // On the interpreter there may be nothing to merge.
     assert!(by_and_by.shape()[3] < before[3] || engine.max_items < 1000, "nothing was merged");
 }
 
@@ -337,7 +335,7 @@ fn a_map_and_its_copy_go_their_own_ways<K: Key, V: Value>(engine: &TestEngine) {
     copy.remove(&old[..old.len() - 5]);
     copy.insert(&new[3..]);
     both.found();
-    // These keys are in both maps, and the copy gives them other values.
+    // Keys that both maps have get other values in the copy.
     let other: V = own(&K::from_u64(5));
     assert_eq!(copy.map.insert_many(&new[3..4], &[other]), Ok(0));
     copy.there.insert(new[3], other);

@@ -25,7 +25,7 @@ fn cannot_do_harm<K: Key, V: Value>(device: &Device, n: usize, cases: usize) {
     let watch = Watch::begin(Duration::from_secs(100), None);
     for sample in samples::<K, V>(&elsewhere(), n) {
         if sample.use_on(device, &sample.bytes, Contents::Any).is_err() {
-            // Linear tables of 64-bit keys or values do not run on a device without wide atomics.
+            // Linear tables of 64-bit keys or values need wide atomics.
             continue;
         }
         let (mut refused, mut used) = (0, 0);
@@ -67,16 +67,14 @@ mod on_engines_that_check {
     }
 
     fn interpreted<K: Key, V: Value>() {
-        // A crafted configuration may make tables large, and the interpreter is slow, so it gets
-        // less memory.
+        // A crafted configuration may make tables large, and the interpreter is slow.
         let device = limited(PtxRunner::hopper(derived("hopper")), 1 << 20);
         cannot_do_harm::<K, V>(&device, 16, 12);
     }
     warpnest_tests::of_all_widths!(interpreted);
 }
 
-/// Changes words of a section, repairs the checksums, and returns the contradiction for which the
-/// file is refused.
+/// Changes words of a section, repairs the checksums, and returns the reason of the refusal.
 fn with_words<W: bytemuck::Pod>(sample: &Sample, section: usize, change: impl FnOnce(&mut [W])) -> &'static str {
     let mut bytes = sample.bytes.clone();
     let data = sections(&bytes)[section].clone();

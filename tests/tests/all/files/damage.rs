@@ -8,7 +8,7 @@ use warpnest::{CuckooMap, Device, Error, MultiMap, PageMap, PageSet};
 use warpnest_tests::files::{Contents, PAGE, Sample, repair, samples, sections};
 use warpnest_tests::{at, counting, elsewhere, parameterized, says};
 
-/// Returns the samples of one width of keys and values, as small as files can be.
+/// Returns samples of one width, as small as files can be.
 fn small() -> Vec<Sample> {
     samples::<u32, u64>(&elsewhere(), 20)
 }
@@ -23,7 +23,7 @@ fn file_error(error: Error) -> FileError {
 /// Uses a damaged file, and returns the error for which it is refused.
 fn refused(sample: &Sample, bytes: &[u8]) -> FileError {
     let refused = file_error(sample.use_on(&elsewhere(), bytes, Contents::Same).unwrap_err());
-    // Functions that do not know the types of the table return the same error.
+    // Functions without the table's types return the same error.
     assert_eq!(file_error(FileInfo::verify(bytes).unwrap_err()), refused);
     refused
 }
@@ -32,8 +32,8 @@ fn refused(sample: &Sample, bytes: &[u8]) -> FileError {
 fn every_byte_that_is_flipped_is_found() {
     for sample in small() {
         let data = sections(&sample.bytes);
-        // A bit is flipped in each byte of the data, of the checksums and of the first 64 bytes,
-        // and in a sample of the other bytes.
+        // Bits are flipped in the data, in the checksums and in the first 64 bytes, and in a sample
+        // of the other bytes.
         for byte in 0..sample.bytes.len() {
             let near = |start: usize, end: usize| (start..end + 32).contains(&byte);
             let of_data = data.iter().any(|data| near(data.start, data.end));
@@ -188,13 +188,13 @@ fn a_damaged_chunk_among_many_is_named() {
         damaged[offset + 4321] ^= 1;
         let error = PageMap::<u64, u64>::load(&device, &damaged[..]).unwrap_err();
         assert_eq!(file_error(from_file(&damaged).unwrap_err()), file_error(error.clone()));
-        // If several chunks are damaged, the error names the first one.
+        // The error names the first damaged chunk.
         damaged[offset + (1 << 20)] ^= 1;
         assert_eq!(file_error(from_file(&damaged).unwrap_err()), file_error(error.clone()));
         says(&error, &[&chunk.to_string(), "`buckets`", &offset.to_string(), "take another copy"]);
         let expected = FileError::Damaged { section: "buckets", chunk: chunk as u64, offset: offset as u64 };
         assert_eq!(error, Error::File(expected));
-        // If two chunks are swapped with their checksums, both count as damaged.
+        // Two chunks that are swapped with their checksums are both damaged.
         let (one, other) = (PAGE, PAGE + (3 << 20));
         let mut exchanged = bytes.clone();
         for byte in 0..1 << 20 {

@@ -176,7 +176,7 @@ fn builds_that_cannot_succeed_end() {
     let Err(Error::BuildFailed(BuildError::Cuckoo { attempts, .. })) = built else { panic!("{built:?}") };
     assert_eq!(attempts, 10_001);
 
-    // With some seeds the two functions lead three keys to only two slots.
+    // With some seeds, three keys have only two slots.
     let chains = CuckooConfig::default().functions(2).chain_limit(u32::MAX).restarts(0).assume_unique();
     let chains = |seed| chains.clone().seed(seed).build(&device, &keys[..3], &keys[..3]);
     let (failed, _) = watch.over("a chain", || (0..10_000).filter(|&seed| chains(seed).is_err()).count());

@@ -1,4 +1,4 @@
-//! Page tables that use a memory-mapped file in place.
+//! Page tables in memory-mapped files.
 
 use std::fs;
 use std::path::Path;
@@ -63,7 +63,7 @@ fn damage_of_the_header_is_found_at_once_and_of_the_data_by_verify() {
     let with = |byte: usize| {
         let mut damaged = bytes.clone();
         damaged[byte] ^= 1;
-        // The damaged bytes go to a new file, since the old one may still be mapped.
+        // The old file may still be mapped, so a new one is written.
         fs::remove_file(&path).unwrap();
         fs::write(&path, damaged).unwrap();
         map_file::<u32, u32>(&path)

@@ -176,7 +176,7 @@ fn keys_that_come_and_go_at_a_high_load_leave_a_table_as_good_as_it_was<K: Key, 
                 let (gone, new) = (&all[first..first + n / 10], &all[first + n..first + n + n / 10]);
                 let removed = map.remove_many(gone).unwrap();
                 assert!(removed.iter().zip(gone).all(|(value, key)| *value == there.remove(key)));
-                // In some rounds the insertions are a batch of operations of any kind.
+                // Some rounds insert in a batch of mixed operations.
                 if round % 4 == 3 {
                     let operations: Vec<_> = new.iter().map(|&key| Insert(key, values(&[key])[0])).collect();
                     assert!(apply(&mut map, &operations).iter().all(Option::is_none));
@@ -222,7 +222,7 @@ fn the_cell_goes_where_the_map_goes<K: Key, V: Value>() {
         assert_eq!(map.replace_many(&[K::ALL_ONES], &[all_ones]).unwrap(), [Some(zero)]);
         map.shrink_to_fit().unwrap();
         holds(&map, all_ones);
-        // The map grows and then loses its keys again.
+        // The map grows and becomes small again.
         let keys: Vec<K> = distinct_keys(250, 6);
         map.insert_many(&keys, &values(&keys)).unwrap();
         assert_eq!(map.get_many(&[K::ALL_ONES]).unwrap(), [Some(all_ones)]);

@@ -206,8 +206,8 @@ fn removing_a_tenth_and_inserting_as_many_again_and_again_takes_few_launches() {
     }
 }
 
-/// Checks that a table of mostly removed keys is rehashed before a large batch, although it has
-/// spare capacity. It is not rehashed before a small batch, or if there is no memory for that.
+/// Checks that a table of mostly removed keys is rehashed before a large batch, despite spare
+/// capacity. It is not rehashed before a small batch, or without memory for that.
 #[test]
 fn removed_keys_do_not_stay_in_the_way_of_a_large_batch() {
     let (device, counts) = counting();

@@ -141,7 +141,7 @@ fn a_full_map_that_may_not_grow_has_room_again_when_keys_are_removed<K: Key, V: 
                     let removed = if mixed & 1 == 0 { map.remove_many(&gone) } else { map.apply_many(&removals) };
                     assert!(removed.unwrap().iter().zip(&gone).all(|(value, key)| *value == there.remove(key)));
                     let mut new: Vec<K> = all.iter().copied().filter(|key| !there.contains_key(key)).collect();
-                    // If there is a cell, its key is one of the new keys.
+                    // The key with a cell is one of the new keys.
                     new.truncate(most - there.len());
                     if cell && !there.contains_key(&K::ALL_ONES) {
                         new[0] = K::ALL_ONES;
@@ -169,8 +169,8 @@ fn a_full_map_that_may_not_grow_has_room_again_when_keys_are_removed<K: Key, V: 
 /// Checks copies of a key that request slots at the same time but need only one.
 #[parameterized]
 fn repeated_keys_do_not_fill_a_map_that_may_not_grow<K: Key, V: Value>() {
-    // The schedule determines which operations request slots at the same time, so each case runs
-    // eight times. One schedule in six refused copies of a key that came in the same turn.
+    // The schedule determines which operations request slots together, so each case runs eight
+    // times. One schedule in six refused copies of a key in the same turn.
     let configs = |engine| (0..8).flat_map(move |_| configs().map(move |config| (engine, config)));
     for (engine, config) in linear_engines::<K, V>().flat_map(configs) {
         let (mut map, most) = fixed::<K, V>(&engine.device, &config, 0.8, 10);

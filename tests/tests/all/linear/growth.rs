@@ -52,8 +52,8 @@ fn growth_by_one_batch_and_by_many_at_every_load<K: Key, V: Value>() {
 #[parameterized(each_width)]
 fn a_map_has_room_for_the_pairs_that_it_was_made_for<K: Key, V: Value>() {
     let engine = linear_engines::<K, V>().next().expect("the CPU can");
-    // The host computes the count of slots. So every size is tried on the CPU, and only some under
-    // a tool for GPUs.
+    // The host computes the count of slots, so every size is tried on the CPU, and some under a
+    // GPU's tools.
     let sizes = || (1..600).step_by(if only_cuda() { 37 } else { 1 });
     for load in [0.29, 0.35, 0.99, 0.8, 0.5, 0.05] {
         for (config, n) in configs().into_iter().flat_map(|config| sizes().map(move |n| (config.clone(), n))) {

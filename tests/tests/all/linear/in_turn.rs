@@ -15,8 +15,7 @@ fn with_threads(threads: usize, test: impl FnOnce() + Send) {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(test);
 }
 
-/// Makes `n` keys: two extreme keys and others. Every third key is replaced by a copy of an earlier
-/// key.
+/// Makes `n` keys: two extreme keys and others. Every third key is a copy of an earlier one.
 fn keys<K: Key>(n: usize, seed: u64) -> Vec<K> {
     let mut keys: Vec<K> = [K::ALL_ONES, K::from_u64(0)].into_iter().chain(distinct_keys(n, seed)).take(n).collect();
     for i in (2..n).step_by(3) {
@@ -54,7 +53,7 @@ fn batches<K: Key, V: Value>(config: &LinearConfig, n: usize) {
         answers
     };
     checked(&mut map, both.iter().map(|&key| Get(key)), get);
-    // Most keys are present. There is little spare capacity, so each request for a slot is counted.
+    // Most keys are present. With little spare capacity, requests for slots are counted.
     let (new, late): (Vec<K>, Vec<V>) = (both.clone(), values(&both));
     let insert = new.iter().zip(&late).map(|(&key, &value)| Insert(key, value));
     checked(&mut map, insert, |map| map.replace_many(&new, &late).unwrap());

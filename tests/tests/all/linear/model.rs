@@ -197,8 +197,8 @@ fn with_removed_slots() -> Vec<Scene> {
     let scene = |words: &[(usize, u64)]| words.iter().fold(Scene::along(k), |scene, &(at, word)| scene.with(at, word));
     vec![
         scene(&[(0, removed(j)), (1, EMPTY)]),
-        // A removed slot is preferred to an empty slot of the same bucket, but not to an empty slot
-        // of an earlier bucket.
+        // A removed slot is preferred to an empty slot of its bucket, but not to one of an earlier
+        // bucket.
         scene(&[(0, EMPTY), (1, removed(j))]),
         scene(&[(3, EMPTY), (4, removed(j))]),
         scene(&[(1, removed(k)), (2, EMPTY)]),
@@ -389,7 +389,7 @@ fn insertions_anywhere_bear_neither_removals_nor_insertions_in_place_beside_them
     // overwrites that key.
     let scene = one([(1, held(k, 7)), (2, EMPTY)]);
     broken(scene.thread([Remove(k), Anywhere(m, 2, Replace)]), "no order of the operations explains this");
-    // The key's own removed slot is not the slot in which an insertion anywhere would store it.
+    // An insertion anywhere would not store the key in its own removed slot.
     let scene = one([(1, removed(j)), (2, removed(k))]);
     broken(scene.thread([InPlace(k, 2, Replace)]), "stands in slots");
 }

@@ -51,7 +51,7 @@ pub fn held(key: u32, value: u32) -> u64 {
     (key as u64) << 32 | value as u64
 }
 
-/// A variant of an insertion that exists only in the model.
+/// An insertion that exists only in the model.
 pub type Variant = fn(&View, u32, u32) -> Inserted;
 
 /// An operation of a thread.
@@ -161,8 +161,8 @@ impl Op {
     }
 }
 
-/// Returns the slot for a new key that may go to any free slot. This is the first removed slot up
-/// to the end of the first bucket with an empty slot, or else that empty slot.
+/// Returns the slot for a new key that may go to any free slot: the first removed slot up to the
+/// end of the first bucket with an empty slot, or else that empty slot.
 fn free(words: &[u64; SLOTS], key: u32) -> Option<usize> {
     let order = sequence(key);
     let empty = order.iter().position(|&slot| words[slot] == EMPTY);
@@ -198,8 +198,8 @@ struct Table {
 pub struct View(Arc<Table>, usize);
 
 impl View {
-    /// Accesses a word by `act`. If the scene has made it a constant, its value must not be
-    /// `unless`, which `act` would change.
+    /// Accesses a word by `act`. A word that the scene made constant must not be `unless`, which
+    /// `act` would change.
     fn at(&self, what: &'static str, slot: u64, unless: Option<u64>, act: impl FnOnce(&AtomicU64) -> u64) -> u64 {
         match &self.0.cells[slot as usize] {
             Cell::Constant(word) => {
@@ -269,7 +269,7 @@ impl Scene {
         self
     }
 
-    /// Sets a word that no thread will change, at this index of the probe sequence.
+    /// Sets a word that no thread will change, at this index.
     pub fn constant(mut self, index: usize, word: u64) -> Self {
         self.words[self.sequence[index]] = word;
         self

@@ -27,8 +27,8 @@ fn keys<K: Key>(most: usize) -> impl Strategy<Value = Vec<K>> {
     ]
 }
 
-/// Returns a strategy for pairs. If `repeat` is true their values repeat, and otherwise each value
-/// tells its origin.
+/// Returns a strategy for pairs. Their values repeat if `repeat` is true, and otherwise tell their
+/// origin.
 fn pairs<K: Key, V: Value>(most: usize) -> impl Strategy<Value = (Vec<K>, Vec<V>)> {
     (keys(most), any::<u64>(), any::<bool>()).prop_map(|(keys, seed, repeat)| {
         let number = |i: usize| if repeat { (i as u64 ^ seed) % 3 } else { seed.wrapping_add(i as u64) };
@@ -226,8 +226,7 @@ fn insert<K: Key, V: Value>(
     prop_assert_eq!(new, map.len() - had);
     let after = check_linear_map(map).map_err(TestCaseError::fail)?.pairs;
     check_inserted(before, (keys, values), &after)?;
-    // The answers are made up as if each key's last operation had found the earlier value, so only
-    // the reads below are left to check.
+    // These answers follow from the new state, so only the reads below are left to check.
     let last: HashMap<K, V> = keys.iter().map(|key| (*key, after[key])).collect();
     Ok(last.into_iter().map(|(key, value)| (Insert(key, value), before.get(&key).copied())).collect())
 }

@@ -148,8 +148,8 @@ mod different_keys_that_want_the_same_slot_at_the_same_time_take_the_first_ones 
     of_all_widths!(want_the_same_slot);
 }
 
-/// Checks keys whose searches begin at the same slot at the same time. The keys that do not get
-/// this slot must take the next one, and no later slot.
+/// Checks keys whose searches begin concurrently at one slot. The keys that do not get it must take
+/// the next slot, and no later one.
 fn want_the_same_slot<K: Key, V: Value>() {
     let begin = Instant::now();
     let mut map = LinearConfig::default().seed(3).pairs(40_000).create::<K, V>(&Device::cpu()).unwrap();
@@ -161,14 +161,13 @@ fn want_the_same_slot<K: Key, V: Value>() {
             .push(key);
     }
     let homes: Vec<Vec<K>> = homes.into_values().filter(|keys| keys.len() >= 3).take(4096).collect();
-    // A block has the first keys of some homes, and the next block has the second keys of these
-    // homes.
+    // A block has the first keys of some homes, and the next block has their second keys.
     let block = |homes: &[Vec<K>]| (0..3).flat_map(|i| homes.iter().map(move |keys| keys[i])).collect::<Vec<K>>();
     let own = |key: K| value::<V>(key.to_u64());
     let keys: Vec<K> = homes.chunks(256).flat_map(block).collect();
     while begin.elapsed() < Duration::from_secs(1) {
-        // This removal makes a slot empty, so from now on insertions search for the key before they
-        // take a slot.
+        // This removal makes a slot empty, so later insertions search for the key before they take
+        // a slot.
         map.insert_many(&[K::ALL_ONES >> 1], &[value(1)]).unwrap();
         map.remove_many(&[K::ALL_ONES >> 1]).unwrap();
         let insertions: Vec<_> = keys.iter().map(|&key| Insert(key, own(key))).collect();
@@ -199,8 +198,8 @@ fn whole<K: Key, V: Value>() {
     // says. All threads access the words by atomics alone.
     let (slots, header) = unsafe { (Global::new(words.0.as_mut_ptr()), Global::new(header.0.as_mut_ptr())) };
     let table = InUse::<K, V>::new(slots, header, layout);
-    // There are few keys, so threads meet. One key has the cell; the other keys differ in their
-    // upper halves alone if they have 64 bits.
+    // The few keys make threads meet. One key has the cell; the others differ in their upper halves
+    // if they have 64 bits.
     let keys = [K::ALL_ONES.to_u64(), 3, 3 | 1 << (K::BITS - 1)].map(K::from_u64);
     let made = |key: usize, turn: u64| value::<V>((1 + turn % (1 << 23)) << 8 | key as u64);
     let check = |key: usize, found: Option<V>| {

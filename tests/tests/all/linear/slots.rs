@@ -53,8 +53,8 @@ fn slot_number<K: Key, V: Value>(map: &LinearMap<K, V>, key: K) -> u64 {
     slot_number as u64
 }
 
-/// An insertion of one key that returns the key's earlier value; the flag says whether it keeps an
-/// earlier value. The last two insertions must not reuse the slots of other removed keys.
+/// An insertion of one key that returns its earlier value; the flag says whether it keeps that. The
+/// last two must not reuse the slots of other removed keys.
 type Insertion<K, V> = (&'static str, bool, fn(&mut LinearMap<K, V>, K, V) -> Option<V>);
 
 fn insertions<K: Key, V: Value>() -> [Insertion<K, V>; 4] {
@@ -163,7 +163,7 @@ fn a_key_that_came_back_to_an_earlier_slot_is_not_hidden_by_the_one_that_it_left
             );
             assert_eq!(map.get_many(&[key]).unwrap(), [Some(value(8))]);
             assert_eq!(map.apply_many(&[GetOrInsert(key, value(9))]).unwrap(), [Some(value(8))]);
-            // The key is now removed in both slots, and it must return to the earlier one.
+            // The key is now removed in both slots, and must return to the earlier.
             assert_eq!(map.apply_many(&[Remove(key), Remove(key)]).unwrap().iter().flatten().count(), 1);
             assert_eq!((map.get_many(&[key]).unwrap(), map.contains_many(&[key]).unwrap()), (vec![None], vec![false]));
             assert_eq!(map.apply_many(&[Insert(key, value(10))]).unwrap(), [None]);

@@ -46,8 +46,8 @@ fn what_fails_says_so<F: Form>() {
         let Error::Kernel { kernel, .. } = error else { panic!("{error}") };
         kernels.push(kernel);
     }
-    // The build launches the sort, and no split or pass of the base table. The base table gets
-    // different keys, so it needs no census and no search for last pairs.
+    // The build launches the sort, and no split or pass of the base table. All keys differ, so
+    // there is no census and no search for last pairs.
     let times = |name: &str| kernels.iter().filter(|kernel| kernel.starts_with(name)).count();
     assert_eq!(times("radix_partition"), 4, "{kernels:?}");
     let unwanted = ["page_split", "cuckoo_census", "cuckoo_last", "cuckoo_store"];

@@ -90,8 +90,8 @@ fn listed<K: Key, V: Value, D: Ids>(map: &MultiMap<K, V, D>, all: &BTreeMap<K, V
             return Err(format!("key {key} has {list:?}, and alone {got:?}, {there}"));
         }
     }
-    // Every key's values are listed in their order, and all values in the order in which the map
-    // stores them, so copies of a key are adjacent.
+    // Every key's values are listed in their order, and all values as the map stores them, so
+    // copies of a key are adjacent.
     let (keys, values): (Vec<K>, Vec<V>) = pairs.iter().copied().unzip();
     let in_groups = map.value_buffer().download(map.device().default_stream()).map_err(said)?;
     if reference(&keys, &values) != *all || values != in_groups {
@@ -157,8 +157,7 @@ fn edges<F: Form>() {
     fn with<F: Form + FormOf, K: Key, V: Value>(device: &Device) {
         let config = MultiConfig::on(F::with(5, 0.8));
         let (zero, ones) = (K::default(), K::ALL_ONES);
-        // The cases are no pair, one pair, and pairs of a single key, which may have more values
-        // than a block of threads.
+        // There are no pairs, one pair, or pairs of one key, more than a block has threads.
         for keys in [&[][..], &[zero], &[ones], &[ones, zero, ones], &[ones; 33], &[zero; 300]] {
             right::<F, K, V>(device, &config, keys);
         }
@@ -174,7 +173,7 @@ fn edges<F: Form>() {
     });
 }
 
-/// Checks inputs from many keys with one value each to few keys with many values each.
+/// Checks many keys with one value each up to few keys with many values.
 fn however_values_are_shared_out<F: Form>() {
     let device = Device::best().unwrap();
     let config = MultiConfig::on(Config::<F>::default());
@@ -229,8 +228,7 @@ fn keys_that_all_fall_into_one_page_take_other_constants<K: Key>(device: &Device
     let keys: Vec<K> = (0..20_000).map(|mixed| K::from_u64(mixed).unmixed(layout.a, layout.b)).collect();
     let map = config.build(device, &keys, &values::<u32>(keys.len())).unwrap();
     assert!(map.report().failures > 0 && map.runs().table().layout().a != layout.a);
-    // The constants of the first attempt have failed and are not tried again, so without restarts
-    // the build fails.
+    // The constants that failed are not tried again.
     let error = MultiConfig::on(PageConfig::default().seed(8).restarts(0))
         .build(device, &keys, &values::<u32>(keys.len()))
         .unwrap_err();
@@ -238,7 +236,7 @@ fn keys_that_all_fall_into_one_page_take_other_constants<K: Key>(device: &Device
     assert_eq!(wrong(&map, &keys, &values(keys.len()), &[]), Ok(()));
 }
 
-/// Checks one key with most of the values. It would overflow a bin of any split, so there must be
+/// Checks one key with most of the values, which would overflow a bin of any split. There must be
 /// no split.
 #[parameterized]
 fn a_key_with_most_of_the_values_is_not_counted_in_the_map_of_keys(device: &Device) {
@@ -263,7 +261,7 @@ fn the_sorted_keys_are_in_the_order_of_the_table(device: &Device) {
     assert!(slots.is_sorted(), "{slots:?}");
 }
 
-/// Checks a hash family whose tables have no order of the keys.
+/// Checks a hash family that orders no keys.
 #[parameterized]
 fn another_family_than_the_mix_is_served_as_well(device: &Device) {
     let keys: Vec<u32> = distinct_keys::<u32>(3000, 5).iter().map(|key| key % 2900).collect();

@@ -134,7 +134,7 @@ fn a_map_grows_when_it_has_more_keys_than_its_capacity_and_not_before() {
     fn of_all_sizes<K: Key, V: Value>() {
         on_each_engine(|engine| {
             for n in [1, 20, 200, 700, 3000].into_iter().filter(|&n| n <= engine.max_items.min(3000)) {
-                // At a load of 1 a page may be full before the table is, so load is not tried.
+                // At a load of 1, a page may be full before the table is, so it is not tried.
                 for config in [default(), default().load(0.8), default().load(0.1)] {
                     with::<K, V>(&engine.device, &config, n);
                 }

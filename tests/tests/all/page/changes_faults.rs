@@ -165,7 +165,7 @@ fn whatever_fails_in_a_batch_the_map_is_as_it_was_or_says_that_it_is_empty() {
 }
 
 /// Checks a batch with more pairs than a page can take. After a failure the map has the batch, is
-/// as it was, or is empty, because it already had a part of the batch when it had to grow.
+/// as it was, or is empty, because it had a part of the batch when it had to grow.
 #[test]
 fn whatever_fails_when_a_page_is_full_the_map_is_as_it_was_or_says_that_it_is_empty() {
     let (device, plan) = planted();
@@ -182,8 +182,7 @@ fn whatever_fails_when_a_page_is_full_the_map_is_as_it_was_or_says_that_it_is_em
         let (before, batch) = keys[..end].split_at(there);
         let begin = || {
             let mut map = empty.try_clone().unwrap();
-            // A build first places as many pairs as fit into one page; the others follow a few at a
-            // time.
+            // First come as many pairs as a build places in a page, then a few at a time.
             let (built, added) = before.split_at(before.len().min(slots * 4 / 5));
             for keys in std::iter::once(built).chain(added.chunks(40)) {
                 map.insert_many(keys, &values(keys)).unwrap();

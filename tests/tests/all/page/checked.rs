@@ -78,7 +78,7 @@ impl SmallPage {
 fn small_page(shuffle: u64, missing: u32) -> (u64, Vec<u32>) {
     let mut keys: Vec<u32> = (0..64).map(|i| i % 32 * 12_345).collect();
     let (mut out, checker) = (vec![0; 65], Checker::new(shuffle));
-    // SAFETY: 64 keys and 65 words of output exist, and they outlive the run.
+    // SAFETY: 64 keys and 65 words outlive the run.
     unsafe {
         let (keys, out) = (Global::new(keys.as_mut_ptr()), Global::new(out.as_mut_ptr()));
         SmallPage { keys, out, missing }.run_checked(0, 1, &checker);
@@ -129,7 +129,7 @@ fn inputs<K: Key, V: Value>() {
     let any: Vec<K> = distinct_keys(900, 1);
     let repeated: Vec<K> = (0..900).map(|i| any[(i * i) % 300]).collect();
     let copies: Vec<K> = (0..500).map(|i| if i % 5 == 0 { K::ALL_ONES } else { any[i % 2] }).collect();
-    // There is one page, there are four pages, or the page is so full that pairs are moved.
+    // There is one page, there are four, or pairs must be moved.
     for config in [default.clone(), default.clone().load(0.1), default.clone().load(1.0)] {
         for config in [config.clone(), config.timings()] {
             no_conflicts::<K, V>(&config, &any);

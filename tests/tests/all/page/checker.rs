@@ -100,13 +100,12 @@ fn damage_to_a_slot_is_found<K: Key, V: Payload>(whole: &Table<K, V>, slot: Slot
     let (remainder, number) = whole.untag(tag);
     let all_ones = (1 << whole.words.shape.tag_bits) - 1;
     whole.damaged(&[&named, "says candidate"], |table| table.words.set_tag(slot, all_ones));
-    // With another remainder the slot has another key, or no valid key.
+    // Another remainder means another key, or none.
     let other = (remainder + layout.remainders / 2) % layout.remainders;
     whole.damaged(&["should not be there", "no key", "filter", "not full", "too"], |table| {
         table.words.set_tag(slot, whole.tag_of(other, number));
     });
-    // If a slot is emptied, its pair is missing, and other pairs may have passed its bucket when it
-    // was full.
+    // The pair of an emptied slot is missing, and other pairs may have passed its bucket.
     whole.damaged(&["is nowhere", "not full"], |table| table.words.set_tag(slot, 0));
     if V::VALUE_BITS != 0 {
         whole.damaged(&["has value"], |table| table.words.set_value(slot, whole.words.value(slot) ^ 1));
@@ -118,8 +117,8 @@ fn damage_to_a_slot_is_found<K: Key, V: Payload>(whole: &Table<K, V>, slot: Slot
             table.words.set_value(twin, whole.words.value(slot));
         });
     }
-    // With another candidate's index the slot has another key, because the home is another bucket.
-    // The index is skipped if both candidates are the same bucket.
+    // Another candidate's index means another home and thus another key, unless both candidates are
+    // the same bucket.
     let home = |number: u32| layout.home_of(slot.0 as u32 % 20, remainder, number);
     for other in (0..layout.candidates).filter(|&other| home(other) != home(number)) {
         let says = ["should not be there", "no key", "filter", "not full", "too", "is nowhere"];

@@ -64,10 +64,10 @@ fn keys_are_listed_as_far_as_there_is_room(device: &Device) {
     let keys: Vec<u32> = (0..250).map(|i| 77 * i).collect();
     let map = build::<_, u32, u32>(device, &default(), &keys, &keys);
     let layout = *map.table().layout();
-    // The test uses a copy of the words, because keys' ids will replace the values.
+    // The words are copied, because ids will replace the values.
     let mut words = Buffer::from_slice(device, &map.table().words().download(stream).unwrap()).unwrap();
     let capacities = [0, 1, 100, 249, 250, 300];
-    // The pairs are listed first, because the kernel that lists ids overwrites the values.
+    // Pairs are listed first, because ids overwrite the values.
     for (numbers, capacity) in
         [false, true].into_iter().flat_map(|numbers| capacities.map(|capacity| (numbers, capacity)))
     {
@@ -187,8 +187,7 @@ fn tables_of_five_slots_a_bucket_with_few_pairs_and_with_many() {
             assert!(map.table().layout().slots == 5 || n == 1, "{n} pairs: {:?}", map.table().layout());
         }
     }
-    // Checking this many pairs takes most of the time, so each load and each promise is tried only
-    // once by default.
+    // Checking so many pairs takes long, so each load and each promise is tried once by default.
     let full = [(1 << 21, 1.0, false), (2_000_000, 0.95, true), (1 << 21, 1.0, true), (2_000_000, 0.95, false)];
     for &(n, load, unique) in &full[..if is_thorough() { 4 } else { 2 }] {
         let keys: Vec<u32> = distinct_keys(n, 5);

@@ -55,7 +55,7 @@ fn a_load_that_takes_too_much_memory_is_refused() {
     assert!(default().load(1.0 / 1024.0).memory_bytes::<u64, u64>((1 << 23) - 100_000).is_ok());
     assert!(default().load(1.0 / 1024.0).memory_bytes::<u64, u64>((1 << 23) + 1).is_err());
     assert!(bytes(1e-4, 3000).is_ok() && bytes((1.0 - f64::EPSILON) / 1024.0, 1 << 16).is_err());
-    // In every accepted configuration, 32 bits are enough for the index of a bucket.
+    // In every accepted configuration, bucket indices fit 32 bits.
     for load in [1.0, 0.8, 0.3, 0.25, 0.249, 0.1] {
         for pairs in [1 << 30, (1 << 31) - 1, 1 << 31] {
             if let Ok(bytes) = bytes(load, pairs) {

@@ -63,7 +63,7 @@ fn whichever_launch_of_a_rebuild_fails_the_map_is_empty_and_can_be_built_again()
         let kernels = failing_launches(&config, &keys, Overflow::None);
         assert_eq!((times(&kernels, names), kernels.len()), ([1, 1, 0, 0], 2), "{kernels:?}");
     }
-    // There are a few repeated keys, which are resolved after the build.
+    // A few repeated keys are resolved after the build.
     let mut twice = keys.clone();
     twice[..10].fill(keys[20]);
     let kernels = failing_launches(&split(), &twice, Overflow::None);
@@ -84,8 +84,7 @@ fn whichever_launch_of_a_rebuild_with_two_splits_fails_the_map_is_empty() {
     assert_eq!((times(&kernels, names), kernels.len()), ([2, 1, 0, 0], 3), "{kernels:?}");
     let kernels = failing_launches(&split_twice(), &with_copies(75), Overflow::SplitAgain);
     assert_eq!((times(&kernels, names), kernels.len()), ([5, 3, 0, 0], 9), "{kernels:?}");
-    // The first split overflows, so all keys are counted, then the pairs are sorted and the pages
-    // are built.
+    // The first split overflows, so all keys are counted and sorted before the build.
     let kernels = failing_launches(&split_twice(), &with_copies(150), Overflow::Counted);
     assert_eq!(times(&kernels, names), [4, 3, 1, 1], "{kernels:?}");
     assert!(times(&kernels, ["radix_histogram", "scan"]).iter().all(|&times| times > 0), "{kernels:?}");

@@ -93,9 +93,9 @@ fn pages_of_every_form_that_are_nearly_full_keep_the_last_of_repeated_pairs<V: P
 }
 
 /// Returns keys of page 0 that fill all buckets except bucket 0: as many keys for each home as
-/// slots, and one more for bucket `over`. So one key of that bucket, or of the neighbouring bucket,
-/// finds its candidates full, since bucket 0 is none of its candidates. An eviction can free a
-/// slot, since other keys can be moved to bucket 0.
+/// slots, and one more for bucket `over`. So one key of that bucket, or of its neighbour, finds its
+/// candidates full, since bucket 0 is none of them. An eviction can free a slot, since other keys
+/// can be moved to bucket 0.
 fn one_too_many<V: Payload>(layout: &Layout, over: u32, seed: u64) -> Vec<u32> {
     let most = (1usize << (32 - layout.page_bits)) * 97 / 100;
     let all = pairs::<u32, V>(layout, 0, most.min(5000), seed);
@@ -139,7 +139,7 @@ fn a_pair_that_needs_room_gets_it_in_every_form_and_the_last_of_its_key_wins<V: 
                     .unwrap_or_else(|wrong| panic!("{slots} slots on {}: {wrong}", engine.device.name()));
                 let of = |word: u64| built.header[word as usize];
                 // If threads run in turn, a key may be stored in the neighbouring bucket before
-                // that bucket is full. Then one of the neighbouring bucket's keys finds no slot.
+                // that is full. Then one of the neighbour's keys finds no slot.
                 let left = if engine.in_turn && over.is_multiple_of(2) { 1 } else { copies as u64 };
                 assert_eq!((of(header::FAILED), of(header::LEFT)), (0, left), "{slots} slots");
             }
@@ -170,8 +170,7 @@ fn a_page_with_more_pairs_than_16_bits_can_count_has_each_key_once() {
         for (layout, slots) in narrow::<V>() {
             let once = pairs::<u32, V>(&layout, 0, slots as usize * 10, 3);
             for n in [65_534, 65_535, 65_536, 65_537, 140_000] {
-                // Nearly all pairs have the same key. The other keys are at the end and at the
-                // beginning.
+                // Nearly all pairs have the same key. The other keys are at both ends.
                 let hot = |i: usize| if (i + 1000) % n < 1000 { once[i % once.len()].0 } else { once[0].0 };
                 let many = [(0..n).map(|i| (hot(i), value::<V>(i as u64))).collect()];
                 for built in
@@ -213,7 +212,7 @@ fn a_page_with_repeated_pairs_against_the_promise_finds_each_key<V: Payload>(eng
 fn pairs_of_one_bucket_spread_over_their_page() {
     fn with<V: Payload>(engine: &TestEngine, times: u32) {
         for (layout, slots) in narrow::<V>() {
-            // These are more keys of bucket 7 of page 0 than its line has slots.
+            // Bucket 7 of page 0 gets more keys than its line holds.
             let in_bucket = |pair: &(u32, V::Word)| layout.home_in_page(pair.0.mixed(layout.a, layout.b)) == 7;
             // A page may have few possible keys.
             let most = (1usize << (32 - layout.page_bits)) * 97 / 100;
@@ -247,7 +246,7 @@ fn any_pages<K: Key, V: Payload>(layouts: &[Layout]) {
         |engine, (mut layout, pages, known, a)| {
             layout.a = a;
             let page = |(page, pairs): (usize, &Vec<(u64, bool, u64)>)| -> Vec<(K, V::Word)> {
-                // The keys are from a small set, or any keys.
+                // The keys are drawn from a few keys, or from all.
                 let bits = |bits: u64, few: bool| if few { (bits % 8) << 40 } else { bits };
                 let key = |(word, few, _): &(u64, bool, u64)| key_of_page(&layout, page as u32, bits(*word, *few));
                 let mut pairs: Vec<_> = pairs.iter().map(|pair| (key(pair), value::<V>(pair.2))).collect();

@@ -1,5 +1,4 @@
-//! Pages whose values are integers: the ids of a compacting table, and the indices of a multimap's
-//! runs.
+//! Pages whose values are ids of a compacting table, or indices of a multimap's runs.
 
 use super::small_pages::{build, narrow, wide};
 use super::sources::scattered;
@@ -83,7 +82,7 @@ fn rank<K: Key>(device: &Device, built: &mut Pages<K, u32>, bits: &Buffer<u32>) 
     let before = Buffer::from_slice(device, &before.collect::<Vec<u32>>()).unwrap();
     let (threads, plan) = (buckets(built), ValuesParams { layout: built.layout });
     // SAFETY: the words are two pages of this layout. Each value has a flag, and each word of flags
-    // has its count of earlier flags in `before`.
+    // a count in `before`.
     unsafe {
         stream.launch(threads, |uses| {
             let words = uses.write(&mut built.words).cast();
@@ -125,8 +124,8 @@ fn find_runs<K: Key>(device: &Device, built: &Pages<K, u32>, numbered: &HashMap<
     let capacity = || Buffer::<u32>::zeroed(device, queries.len()).unwrap();
     let (mut starts, mut counts) = (capacity(), capacity());
     let mut wide_counts = Buffer::<u64>::zeroed(device, queries.len()).unwrap();
-    // SAFETY: each value of the pages has the end of a run, and the outputs have capacity for all
-    // answers.
+    // SAFETY: each value of the pages has the end of a run, and the outputs are as long as the
+    // queries.
     unsafe {
         stream.launch(queries.len(), |uses| Runs::<K> {
             queries: uses.read(&queries),

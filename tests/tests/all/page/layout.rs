@@ -139,8 +139,8 @@ fn the_candidates_of_one_number_and_remainder_are_a_permutation_of_the_page() {
                 let distances: HashSet<u32> = (0..page_buckets)
                     .map(|home| (layout.candidate(home, remainder, number) + page_buckets - home) % page_buckets)
                     .collect();
-                // Candidate 1 is the other bucket of the line, one above or below the home. Every
-                // other candidate has the same distance from every home.
+                // Candidate 1 is the line's other bucket, above or below the home. Every other
+                // candidate has one distance from all homes.
                 assert_eq!(distances.len(), if number == 1 { 2 } else { 1 });
             }
         }
@@ -184,8 +184,8 @@ fn pages_fit_their_room_and_forms_have_the_slots_that_their_tags_allow() {
     for (buckets, word_bytes) in most {
         assert!(buckets == fit_page(buckets) && buckets * 8 * word_bytes <= 48 << 10, "{buckets} buckets");
     }
-    // At these counts of buckets the form or the count of candidates changes. The condition is that
-    // `candidates` times 2^32 / buckets, rounded up, is below 2^10 or 2^16.
+    // The form or the count of candidates changes at these counts of buckets: `candidates` times
+    // 2^32 / buckets, rounded up, must be below 2^10 or 2^16.
     let steps = [
         (16, 4, 7),
         (327_686, 5, 5),
@@ -203,7 +203,7 @@ fn pages_fit_their_room_and_forms_have_the_slots_that_their_tags_allow() {
         }
     }
     assert_eq!(Layout::form_for::<u32, u32>(1 << 31), (6, 7));
-    // Buckets of keys alone have the same tags, but all eight words have tags.
+    // Buckets of keys alone have eight words of the same tags.
     for (buckets, slots, candidates) in steps {
         let of_keys = [(4, 8), (5, 15), (6, 24)].into_iter().find(|with_values| with_values.0 == slots).unwrap().1;
         assert_eq!(Layout::form_for::<u32, Nothing>(buckets), (of_keys, candidates), "{buckets} buckets of keys");

@@ -72,8 +72,8 @@ fn the_list_takes_a_64th_of_the_pairs_wherever_they_are_and_not_a_16th() {
             let resolved = if ordered { 0 } else { most as u64 };
             assert_eq!((map.report().ordered, map.report().resolved), (ordered, resolved), "{:?}", map.report());
         }
-        // One key has many copies. They fill the page's own part of the list, and the common part
-        // takes the rest.
+        // One key's copies fill the page's own part of the list, and the common part takes the
+        // rest.
         let mut keys: Vec<u32> = distinct_keys(n, 5);
         keys[100..250].fill(0);
         let map: PageMap<u32, u64> = built::build(&engine.device, &default(), &keys, &values(n));

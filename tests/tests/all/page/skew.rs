@@ -142,8 +142,8 @@ fn a_key_that_is_often_everywhere_has_the_last_split_made_again() {
     assert_eq!(held, keys.iter().copied().collect());
 }
 
-/// Checks inputs in which the same key is in every 40th pair or in other shares, at many sizes.
-/// There may be a skewed bin or none, or keys are counted; the result must always be right.
+/// Checks inputs in which every 40th pair, or another share, has the same key, at many sizes. There
+/// may be a skewed bin, or counted keys; the result must always be right.
 #[test]
 fn every_fortieth_pair_and_other_shares_at_many_sizes() {
     for n in [300, 1700, 2000, 4000, 8192, 8193, 20_000, 60_000, 100_000] {
@@ -360,8 +360,8 @@ fn full_home_keys(layout: &Layout, within: u32, n: usize) -> Vec<u32> {
 fn keys_of_one_bucket_find_slots_in_the_page_or_take_other_constants(engine: &TestEngine) {
     let n = 290;
     let layout = layout_of::<u32, u32>(engine, &default(), n);
-    // In the first case some keys find slots at home and the others elsewhere. In the next two
-    // cases there are too many keys for a few buckets, by far or only by some.
+    // Some keys find slots at home and the others elsewhere. Then there are too many keys for a few
+    // buckets, by far or by a few.
     let anywhere: Vec<u32> = (1..=n as u32).map(|mixed| (mixed << 15).unmixed(layout.a, layout.b)).collect();
     assert!(anywhere.iter().all(|key| layout.home_in_page(key.mixed(layout.a, layout.b)) == 0));
     let map = build::<u32, u32>(engine, &default(), &anywhere);

@@ -68,7 +68,7 @@ fn tags_are_told_apart<K: Key, V: Payload>(device: &Device, layout: Layout) {
     let all = buckets * slots;
     check(&|_, _| 0, [0, 0]);
     check(&|_, _| most, [all, 0]);
-    // Each candidate has its smallest remainder here, and its largest remainder in the next check.
+    // Each candidate has its smallest remainder, and then its largest.
     check(&|bucket, slot| (bucket + slot) as u64 % layout.candidates as u64 * layout.remainders + 1, [all, 0]);
     check(&|bucket, slot| ((bucket + slot) as u64 % layout.candidates as u64 + 1) * layout.remainders, [all, 0]);
     check(&|bucket, slot| if (bucket + slot) % 2 == 0 { 0 } else { 1 }, [all / 2, 0]);

@@ -96,7 +96,7 @@ fn shrinks<D: Tested>(config: &Config<D>) {
         });
         all_failed(&seen, &[Allocate]);
     }
-    // The last launch of this rebuild fails, which leaves an empty map.
+    // The last launch of this rebuild fails, which leaves no pairs.
     let mut map = built::build::<D, u32, u64>(&device, config, &keys, &values);
     let input = (Buffer::from_slice(&device, &keys).unwrap(), Buffer::from_slice(&device, &values).unwrap());
     let last = Fault { lasting: false, ..SINGLE_FAULTS[0] };

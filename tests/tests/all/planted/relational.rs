@@ -7,7 +7,7 @@ use warpnest::{Buffer, Result};
 use warpnest_tests::planted::Operation::{Allocate, Fill, Launch, Record, Wait};
 use warpnest_tests::planted::{SINGLE_FAULTS, all_failed, in_each_operation, is_planted, planted};
 
-/// Returns the keys of 3,000 rows: half of the rows have one key, and the others have 800 keys.
+/// Returns the keys of 3,000 rows: half of them have one key, the others have 800 keys.
 fn keys() -> Vec<u32> {
     (0..3000u32).map(|row| if row % 2 == 0 { 7 } else { row.wrapping_mul(0x9e37_79b1) % 800 }).collect()
 }
@@ -88,7 +88,7 @@ fn check_distinct(keys: &[u32], order: Order) {
 #[test]
 fn different_keys_that_fail_leave_none_and_can_be_found_again() {
     let twice: Vec<u32> = (0..600u32).map(|row| (row % 300).wrapping_mul(0x9e37_79b1)).collect();
-    // All keys are different except one, which occurs twice.
+    // All keys differ except one, which occurs twice.
     let once: Vec<u32> = (0..600u32).map(|row| (row % 599).wrapping_mul(0x9e37_79b1)).collect();
     for order in [Order::Any, Order::FirstSeen] {
         check_distinct(&twice, order);

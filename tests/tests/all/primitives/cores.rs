@@ -70,8 +70,8 @@ fn sorts_are_stable_whichever_digits_differ() {
     for cores in [1, 3] {
         with_cores(cores, |device| {
             for n in SIZES {
-                // The keys differ in all digits; in none; in one, which is the lowest, in the
-                // middle, or the highest; or in two.
+                // The keys differ in all digits; in none; in the lowest, a middle or the highest
+                // digit; or in two.
                 for mask in [u64::MAX, 0, 0x7ff, 0x3f_f800, 0xffc0_0000_ffc0_0000, 0xff00_0000_0000_00ff, 0xff_ffff] {
                     every_width(device, n, mask);
                 }

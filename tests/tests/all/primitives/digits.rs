@@ -70,8 +70,8 @@ fn pass<K: Key, V: Payload>(device: &Device, digit: Digit, keys: &[K], portion: 
     .unwrap();
     assert_eq!(counted.download(stream).unwrap(), counts);
 
-    // The starts have an offset, as if the counts of other digits came before these, because a scan
-    // continues from digit to digit.
+    // The starts have an offset, as if other digits' counts came before, because a scan continues
+    // from digit to digit.
     let base = 0xffff_ff00u32;
     let mut digit_starts: Vec<u32> = starts.iter().map(|start| base.wrapping_add(*start)).collect();
     let mut keys_out = Buffer::<K>::zeroed(device, n).unwrap();

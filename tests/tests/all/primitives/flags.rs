@@ -19,7 +19,7 @@ const LENGTHS: [usize; 26] = [
     32_900,
 ];
 
-/// The byte that fills the memory before and after an output.
+/// The byte before and after an output.
 const GUARD: u8 = 0xa5;
 
 /// Returns the words of flags. The bits after the last item are set, and must be ignored.
@@ -41,7 +41,7 @@ fn flags(items: usize, pattern: u64) -> Vec<bool> {
 fn check(device: &Device, flags: &[bool]) -> Result<(), TestCaseError> {
     let stream = device.default_stream();
     let words = Buffer::from_slice(device, &words_of(flags)).unwrap();
-    // The output is a part of a buffer; the bytes before and after it must stay.
+    // The output is a part of a buffer, whose other bytes must stay.
     let mut whole = Buffer::from_slice(device, &vec![GUARD; 16 + flags.len() + 40]).unwrap();
     expand_flags(stream, &words, &mut whole.slice_mut(16..16 + flags.len()).unwrap()).unwrap();
     let bytes = whole.download(stream).unwrap();
@@ -84,7 +84,7 @@ fn flags_of_every_length_around_words_threads_and_blocks() {
     };
     engines(&|device, most| {
         for items in LENGTHS.into_iter().filter(|&items| items <= most) {
-            // No item is found, every item is, whole words are, or some items are.
+            // No item is found, all are, whole words are, or some are.
             for pattern in [0, u64::MAX, 0xffff_ffff, 0x9e37_79b9_7f4a_7c15] {
                 let _at = at(format!("{items} items of {pattern:#x}"));
                 check(device, &flags(items, pattern)).unwrap();
@@ -99,7 +99,7 @@ fn any_flags() {
     on_every_engine(
         |engine| (prop::collection::vec(any::<bool>(), lengths(engine.max_items)), 0..4u32),
         |engine, (mut flags, dense)| {
-            // Most flags are set, most are not set, or any are set.
+            // Most flags are set, few flags are set, or any are.
             match dense {
                 0 => flags.iter_mut().enumerate().for_each(|(i, flag)| *flag |= i % 97 != 0),
                 1 => flags.iter_mut().enumerate().for_each(|(i, flag)| *flag &= i % 97 == 0),

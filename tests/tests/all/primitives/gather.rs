@@ -15,7 +15,7 @@ fn with<T: Plain + Debug + PartialEq>(device: &Device, row: impl Fn(u32) -> T, z
         let _at = at(format!("{rows} of {sources} rows of {}", std::any::type_name::<T>()));
         let source: Vec<T> = (0..sources).map(&row).collect();
         let on_device = Buffer::from_slice(device, &source).unwrap();
-        // About one of four indices is beyond the end of the source.
+        // About one of four indices is beyond the source.
         let indices: Vec<u32> =
             distinct_keys::<u32>(rows, 3).iter().map(|key| key % (sources * 4 / 3 + 2)).chain([u32::MAX]).collect();
         let expected: Vec<T> =

@@ -9,7 +9,7 @@ use warpnest::types::WordKey as Key;
 use warpnest::{Buffer, Device};
 use warpnest_tests::{TestEngine, key, on_every_engine};
 
-/// A numeric type of a property, with the result of a loop over its items.
+/// A numeric type, with the results of loops over items.
 trait Tested: Number + PartialEq + Debug {
     /// Returns a number made from random bits; sums of such numbers are never rounded.
     fn of(bits: u64) -> Self;
@@ -98,7 +98,7 @@ where
     Ok(())
 }
 
-/// A sum as its bits, so sums can be compared exactly.
+/// The bits of a sum, for exact comparisons.
 trait Bits {
     fn to_bits(&self) -> u64;
 }

@@ -178,8 +178,8 @@ fn an_access_of_the_page_map_beyond_a_buffer_is_an_error_that_names_the_kernel()
     for config in [config.clone(), config.assume_unique()] {
         let table = config.memory_bytes::<u32, u64>(301).unwrap();
         let scratch = config.scratch_bytes::<u32, u64>(301).unwrap();
-        // These cut off the last key, the last value, the last values of the last bucket, and most
-        // of the scratch.
+        // These cut off the last key, the last value, the last bucket's last values, and most of
+        // the scratch.
         let inputs = [(1204, 4, "page_split"), (2408, 8, "page_split")];
         let others = [(table, 16, "page_build"), (scratch, scratch - scratch / 8, "page_")];
         for (bytes, by, kernel) in inputs.into_iter().chain(others) {

@@ -40,7 +40,7 @@ where
     if V::VALUE_BITS != 0 {
         asked.extend([ALL, ONLY_SUMS, [true, true, false, false], [false, false, true, false], [false; 4]]);
     }
-    // The interpreters are slow, so they run fewer cases.
+    // Interpreters run fewer cases because they are slow.
     let is_slow = engine.max_items < 1_000;
     let splits: &[&[u32]] = if is_slow { &[&[1]] } else { &[&[3], &[1, 2], &[4]] };
     let asked = if is_slow { &asked[..asked.len().min(2)] } else { &asked[..] };
@@ -117,7 +117,7 @@ fn a_long_chain_and_a_bin_of_too_many_rows_are_left_to_hash_pages() {
         let case = chained::<u32, u32>(keys, ColumnParams::unsigned(), &[1]);
         let pages = if rows / 2 > 256 { Pages::NoChains } else { Pages::Chains };
         Case { pages, ..case.clone() }.check::<u32>(&engine.device);
-        // Each bin has capacity only for its share if there were as many groups as rows, so one bin
+        // With as many groups as rows expected, bins have capacity only for their share, so one
         // overflows.
         Case { bits: &[3], expected: rows as u64, pages: Pages::NoChains, ..case }.check::<u32>(&engine.device);
     });
@@ -166,8 +166,7 @@ proptest! {
     #[test]
     fn any_keys_are_grouped(picks in prop::collection::vec((any::<u16>(), 0u32..6), 0..2_500), bits in 0usize..3) {
         let Some(engine) = the_cpu_engine() else { return Ok(()) };
-        // Some keys are frequent: one of six picks is among seven keys, and the others are among
-        // 2^16.
+        // Some keys are frequent: one of six picks has one of seven keys, the others have 2^16.
         let keys = picks.iter().map(|&(pick, often)| if often == 0 { pick as u64 % 7 } else { pick as u64 }).collect();
         let bits: &'static [u32] = [&[1][..], &[2], &[1, 1]][bits];
         let case = chained::<u64, u32>(keys, ColumnParams::signed(32), bits);

@@ -1,5 +1,5 @@
-//! Rows encoded by dictionaries on the cores of a CPU. In order of appearance, the ids do not
-//! depend on the count of threads; in any order, the keys, counts and rows of each id agree.
+//! Rows encoded by dictionaries on the cores of a CPU. In order of appearance, ids do not depend on
+//! the count of threads; in any order, each id's key, count and rows agree.
 
 use super::rows::rows_of;
 use rayon::ThreadPoolBuilder;
@@ -10,16 +10,16 @@ use warpnest::types::WordKey as Key;
 use warpnest::{Buffer, Device};
 use warpnest_tests::{at, distinct_keys, parameterized};
 
-/// Sizes around certain bounds: the rows that are hashed at once (128), the keys of a dictionary
-/// before its table grows (512 and 2048), and the fewest rows of one chunk (16,384) and of two. Two
-/// chunks are sampled and may be divided.
+/// Sizes around bounds: the rows that are hashed at once (128), the keys of a dictionary before its
+/// table grows (512 and 2048), and the fewest rows of one chunk (16,384) and of two, which are
+/// sampled and may be divided.
 const SIZES: [usize; 20] = [
     0, 1, 2, 127, 128, 129, 255, 257, 511, 513, 2050, 16_383, 16_385, 32_767, 32_768, 32_769, 49_153, 65_536, 150_001,
     300_007,
 ];
 
-/// Returns the different keys in the order in which they first appear, each row's index among them,
-/// and the first row of each key.
+/// Returns the different keys in order of appearance, each row's index among them, and each key's
+/// first row.
 fn in_order<K: Key>(rows: &[K]) -> (Vec<K>, Vec<u32>, Vec<u32>) {
     let mut ids = vec![0; rows.len()];
     let groups = rows_of(rows);
@@ -71,7 +71,7 @@ type Encoded<'e, K> = (&'e [K], &'e [u32], &'e [u32]);
 /// Fails unless both encodings have the same keys with the same counts of rows, under any ids.
 fn same_but_for_order<K: Key>((keys, ids, counts): Encoded<'_, K>, other: Encoded<'_, K>) {
     assert_eq!((keys.len(), counts.len(), ids.len()), (other.0.len(), other.0.len(), other.1.len()));
-    // Both encodings have equally many ids, and each id has one key, so no key has two ids.
+    // Both have equally many ids, each with one key, so no key has two.
     assert!(ids.iter().zip(other.1).all(|(&id, &of_row)| {
         let (id, of_row) = (id as usize, of_row as usize);
         (keys[id], counts[id]) == (other.0[of_row], other.2[of_row])

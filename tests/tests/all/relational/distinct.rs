@@ -134,8 +134,8 @@ fn most(engine: &TestEngine) -> usize {
     if engine.max_items < 1000 { 160 } else { 6_000 }
 }
 
-/// Returns a strategy for the numbers from which keys are made: as for group-by, or all different
-/// except a few, or each twice.
+/// Returns a strategy for numbers that give keys: as for group-by, all different except a few, or
+/// each twice.
 fn numbers(most: usize) -> impl Strategy<Value = Vec<u64>> {
     let nearly = (lengths(most), 0usize..4, 0..9u64).prop_map(|(rows, kind, odd)| {
         let rows = rows as u64;

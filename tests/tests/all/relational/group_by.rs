@@ -98,7 +98,7 @@ fn check_each<K: Tested>(device: &Device, rows: &Rows<K>, order: Order, method: 
     prop_assert_eq!(&groups.column(again).unwrap().download(stream).unwrap(), &sums);
     prop_assert_eq!(groups.column(max).unwrap().download(stream).unwrap(), most);
 
-    // The values are so small that no sum wraps.
+    // With small values no sum wraps.
     let long: Vec<i64> = rows.long.iter().map(|value| value >> 20).collect();
     let mut query = GroupBy::new(&rows.keys);
     let (sum, mean) = (query.sum(&long), query.mean(&long));

@@ -1,5 +1,5 @@
-//! Group-by by hashing, compared with a `HashMap`: with and without splits, with all aggregates and
-//! with some, and with keys and values of every width.
+//! Group-by by hashing, compared with a `HashMap`: with and without splits, with all or some
+//! aggregates, and with keys and values of every width.
 
 use gpu_kernels::column::ColumnParams;
 use gpu_kernels::types::{Nothing, Payload, WordOf};
@@ -39,7 +39,7 @@ pub enum Pages {
     Any,
 }
 
-/// The input and the parameters of a group-by.
+/// A group-by to test.
 #[derive(Clone)]
 pub struct Case<K, W> {
     pub keys: Vec<K>,

@@ -11,7 +11,7 @@ use warpnest::types::WordKey as Key;
 use warpnest::{Buffer, Device};
 use warpnest_tests::{TestEngine, at, distinct_keys, key, on_every_engine, parameterized, the_cpu_engine};
 
-/// The word that fills the outputs after the last group that is written.
+/// The word after the last group in the outputs.
 const BEHIND: u64 = 0xabab_abab_abab_abab;
 
 /// The aggregates that a case requests.
@@ -90,7 +90,7 @@ impl<K: Key, V: Payload> Case<'_, K, V> {
         assert!(few.distinct <= few.rows && few.hot <= few.distinct && few.covered <= few.rows, "{few:?}");
         assert!((0.0..=1.0).contains(&few.missed_share) && few.estimated_groups <= self.keys.len() as u64);
 
-        // If a row of a key is missed, all rows of that key are missed.
+        // If a row is missed, all rows of its key are.
         assert_eq!(missed_keys.len() as u64, few.missed);
         if !has_values {
             missed_values = vec![Default::default(); missed_keys.len()];
@@ -269,7 +269,7 @@ fn rows_that_the_sample_has_no_sign_of_come_out_whole(engine: &TestEngine) {
         let few = check(&engine.device, &keys, if place % 2 == 0 { SUMS } else { ALL });
         unseen += (few.missed == 2 && few.missed_share == 0.0) as u32;
     }
-    // For about a quarter of the places, the sample draws neither of the two rows.
+    // The sample draws neither row for about a quarter of the places.
     assert!(unseen != 0);
 }
 

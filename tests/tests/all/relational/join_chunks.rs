@@ -12,8 +12,7 @@ use warpnest::{Buffer, Device, Error};
 use warpnest_testing::planted::{SINGLE_FAULTS, planted};
 use warpnest_tests::{TestEngine, at, on_each_engine, on_every_engine, parameterized};
 
-/// Returns all pairs of a join that runs in chunks, sorted. Each chunk has at least one pair and at
-/// most `most`.
+/// Returns the sorted pairs of a join in chunks, each of at least one pair and at most `most`.
 fn pairs_in_chunks<K: WordKey>(device: &Device, join: &Join<'_, K>, most: usize) -> Result<Vec<(u32, u32)>, Error> {
     let (stream, mut scratch, mut pairs) = (device.default_stream(), Scratch::new(device), Vec::new());
     let all = join.run_in_chunks(stream, &mut scratch, most, |chunk| {

@@ -16,8 +16,8 @@ use warpnest_tests::{TestEngine, assert_lengths, assert_wrong_device, at, elsewh
 /// A key, or `None` for null together with a number that no other row has.
 pub type Nullable<K> = (Option<K>, usize);
 
-/// Returns words with a bit for each row that has a key. The bits after the last row are set, and
-/// must be ignored.
+/// Returns words with a bit for each row that has a key. The bits after the last row must be
+/// ignored.
 pub fn bits(rows: usize, is_valid: impl Fn(usize) -> bool) -> Vec<u32> {
     let bit = |row: usize| row >= rows || is_valid(row);
     (0..rows.div_ceil(32)).map(|word| (0..32).map(|lane| u32::from(bit(32 * word + lane)) << lane).sum()).collect()
@@ -180,8 +180,8 @@ fn nulls_keep_to_the_memory_that_is_stated() {
 fn after_a_failure_there_are_no_pairs() {
     let (device, plan) = planted();
     let stream = device.stream().unwrap();
-    // No key is repeated. With repeated keys the join would first try to allocate memory for more
-    // pairs, and would do without it.
+    // No key is repeated: otherwise the join would try to allocate memory for more pairs, and could
+    // do without.
     let keys: Vec<u32> = (0..300).collect();
     let valid = is_valid(10);
     let column = Buffer::from_slice(&device, &keys).unwrap();

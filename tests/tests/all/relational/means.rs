@@ -7,7 +7,7 @@ use warpnest::primitives::Number;
 use warpnest::relational::{GroupBy, Method, Order};
 use warpnest_tests::{TestEngine, on_every_engine};
 
-/// Returns the `f64` nearest to the mean of `count` integers, whose sum is below 2^96 in magnitude.
+/// Returns the `f64` nearest to the mean of `count` integers with a sum below 2^96 in magnitude.
 pub fn exact(sum: i128, count: usize) -> f64 {
     let magnitude = sum.unsigned_abs();
     if magnitude == 0 {
@@ -132,8 +132,8 @@ pub fn bits(number: f64) -> u64 {
     if number.is_nan() { f64::NAN.to_bits() } else { number.to_bits() }
 }
 
-/// Returns the greatest number, or a NaN if there is no number. If NaNs are not skipped, a single
-/// NaN makes the result a NaN.
+/// Returns the greatest number, or a NaN if there is none. If NaNs are not skipped, any NaN makes
+/// the result a NaN.
 pub fn greatest(numbers: impl Iterator<Item = f64>, skips_nans: bool) -> f64 {
     let (nans, numbers): (Vec<f64>, Vec<f64>) = numbers.partition(|number| number.is_nan());
     if nans.is_empty() || skips_nans { numbers.into_iter().max_by(f64::total_cmp).unwrap_or(f64::NAN) } else { nans[0] }

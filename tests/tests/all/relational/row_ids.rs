@@ -64,8 +64,8 @@ impl Columns {
     }
 }
 
-/// Checks that the columns of each id have the values of its row, and that there are no columns if
-/// there are no rows.
+/// Checks that each id has the columns of its row, and that there are no columns if there are no
+/// rows.
 fn check_columns(ids: &RowIds, expected: &[Tuple], columns: usize) -> Result<(), TestCaseError> {
     if expected.is_empty() {
         let refused = ids.column::<u32>(0, &[]).unwrap_err();
@@ -166,7 +166,7 @@ fn edges(device: &Device) {
     assert!(ids.is_empty() && ids.memory_bytes() == 0);
     let error = ids.column::<u32>(0, &[0]).unwrap_err();
     assert!(matches!(error, Error::Input(InputError::NoColumn { number: 0, .. })), "{error}");
-    // A batch without rows does not determine the columns.
+    // A batch without rows determines no columns.
     assert_eq!(ids.get_or_insert_many(&Rows::of(&[0u32; 0]).and(&['a'; 0])).unwrap(), []);
     assert_eq!(ids.get_or_insert_many(&Rows::of(&[u64::MAX, 0, u64::MAX])).unwrap(), [0, 1, 0]);
     // An id that no row has returns zero.
@@ -178,7 +178,7 @@ fn edges(device: &Device) {
     for (number, expected) in [first, second, first].iter().enumerate() {
         assert_eq!(ids.column::<u32>(number, &[0, 1, 2, 3]).unwrap(), expected);
     }
-    // Each column has a value that some row has, but no row has these values together.
+    // Each column has a value of some row, but no row has them together.
     assert_eq!(ids.get_many(&Rows::of(&[0u32]).and(&[0u32]).and(&[u32::MAX])).unwrap(), [None]);
 }
 

@@ -91,7 +91,7 @@ pub fn lengths(most: usize) -> impl Strategy<Value = usize> {
     prop_oneof![7 => 0..usual, 1 => 0..most]
 }
 
-/// Returns a strategy for the numbers from which keys are made: all equal, few, skewed, or many.
+/// Returns a strategy for numbers that give keys: all equal, few, skewed, or many.
 pub fn key_numbers(most: usize) -> impl Strategy<Value = Vec<u64>> {
     (lengths(most).prop_flat_map(|rows| prop::collection::vec(any::<u64>(), rows)), 0usize..5).prop_map(
         |(bits, kind)| {

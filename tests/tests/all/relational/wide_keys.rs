@@ -15,7 +15,7 @@ use warpnest_tests::{
 /// A row of a table; columns that a shape does not have are the same in all rows.
 pub type Row = (Vec<u8>, u32, u64, Vec<u8>);
 
-/// The count of shapes, which are choices of columns: words alone, texts alone, or both.
+/// The count of shapes, which have columns of words, of texts, or of both.
 pub const SHAPES: usize = 6;
 
 /// Returns one of several texts. Their lengths are around one, two and four words; they agree
@@ -71,7 +71,7 @@ impl Table {
         }
     }
 
-    /// Returns a number for each row; two numbers are equal exactly if the keys of their rows are.
+    /// Returns a number for each row, equal exactly if the keys are.
     pub fn numbers(tables: [&Self; 2]) -> [Vec<u32>; 2] {
         let mut numbers = HashMap::new();
         tables.map(|table| {
@@ -84,7 +84,7 @@ impl Table {
     }
 }
 
-/// Returns a strategy for the numbers from which rows are made: few different numbers, or many.
+/// Returns a strategy for numbers that give rows: few different or many.
 pub fn numbers(most: usize) -> impl Strategy<Value = Vec<u64>> {
     (prop::collection::vec(any::<u64>(), 0..most), 0..3usize)
         .prop_map(|(bits, kind)| bits.into_iter().map(|bits| [0, bits % 5, bits][kind]).collect())
@@ -116,8 +116,7 @@ fn rows_have_one_hash_if_they_are_equal_and_on_every_device() {
     );
 }
 
-/// Checks that the hash of a text does not depend on its position in memory or on the bytes around
-/// it.
+/// Checks that the hash of a text does not depend on its position in memory or on bytes around it.
 #[parameterized]
 fn the_hash_of_a_text_is_that_of_its_bytes(device: &Device) {
     let (stream, mut scratch) = (device.default_stream(), Scratch::new(device));
@@ -177,7 +176,7 @@ fn pairs_of_equal_rows_are_flagged_and_kept() {
             retain_equal_rows(stream, &mut scratch, keys, (&mut left_rows, &mut right_rows)).unwrap();
             let kept = left_rows.download(stream).unwrap().into_iter().zip(right_rows.download(stream).unwrap());
             prop_assert_eq!(kept.collect::<Vec<_>>(), expected);
-            // All remaining pairs have equal keys, so a second call removes none.
+            // All remaining pairs are equal, so none is removed.
             let length = left_rows.len();
             retain_equal_rows(stream, &mut scratch, keys, (&mut left_rows, &mut right_rows)).unwrap();
             prop_assert_eq!((left_rows.len(), right_rows.len()), (length, length));

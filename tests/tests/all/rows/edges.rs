@@ -66,7 +66,7 @@ fn nothing_is_inserted_removed_and_found<D: Under>() {
 
 fn the_last_row_of_a_repeated_key_counts_as_a_whole<D: Under>() {
     on_all::<D>(|mut map, _| {
-        // The key is new in the first round and present in the second.
+        // The key is new first, and then present.
         for round in 0..2 {
             let rows = rows_of(200, 1000 * round);
             assert_eq!(map.insert_many(&[u32::MAX; 200], &rows), Ok(1 - round as usize));

@@ -69,7 +69,7 @@ fn is_whole<D: Changes>(map: &mut RowMap<u32, Rows, D>, batch: &Input, done: &Re
         let of_batch = batch.reference.get(&key) == Some(&row);
         assert!(before == Some(row) || of_batch || row == own(key), "{key} has a row of none");
     }
-    // No row is lost: as many new keys as there are free rows use these rows.
+    // No row is lost: new keys use all free rows.
     let mut reference: HashMap<u32, Rows> = map.to_pairs().unwrap().into_iter().collect();
     let others = distinct_keys::<u32>(300, 1 << 40 | 3);
     let others: Vec<u32> = others.into_iter().filter(|key| !reference.contains_key(key)).collect();

@@ -93,8 +93,8 @@ fn a_clone_of_a_device_is_the_same_device() {
         for (j, other) in engines().iter().enumerate() {
             assert_eq!(&other.device == device, i == j);
         }
-        // Both are the same device, so work of the two may mix, and memory that one allocated
-        // outlives it.
+        // Both are one device, so their work mixes, and memory outlives the handle that allocated
+        // it.
         let mut buffer = Buffer::from_slice(&clone, &[1u32, 2]).unwrap();
         drop(clone);
         buffer.copy_from(device.default_stream(), &Buffer::from_slice(device, &[3, 4]).unwrap()).unwrap();

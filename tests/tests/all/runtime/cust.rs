@@ -11,7 +11,7 @@ use warpnest_tests::{distinct_keys, engines, only_cuda};
 fn cuda() -> Option<&'static Device> {
     let device =
         engines().iter().map(|engine| &engine.device).find(|device| device.default_stream().cust().is_some())?;
-    // The context is retained once for each test, and is current until the test's thread ends.
+    // The context is retained once for each test, and current until its thread ends.
     std::mem::forget(::cust::quick_init().unwrap());
     Some(device)
 }
@@ -45,7 +45,7 @@ fn a_device_that_is_not_cuda_shares_nothing_with_cust_and_says_so() {
         let empty = || unsafe { DeviceBuffer::<u32>::from_raw_parts(DevicePointer::null(), 0) };
         // SAFETY: there are no copies of the slice.
         assert_refused(unsafe { Buffer::from_cust(device, empty()) }, device);
-        // SAFETY: the slice has no elements, so nobody accesses any.
+        // SAFETY: the slice has no elements.
         let slice = unsafe { DeviceSlice::<u32>::from_raw_parts(DevicePointer::null(), 0) };
         // SAFETY: nobody uses the slice.
         let borrowed = unsafe { Buffer::borrow_cust::<()>(device, &slice, |_| panic!("nothing to borrow")) };

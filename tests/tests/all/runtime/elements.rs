@@ -151,7 +151,7 @@ fn arrays_of_bytes_are_read_wherever_they_begin() {
 
 #[parameterized]
 fn characters_are_keys(device: &Device) {
-    // The keys are every 97th code point, except the code points that are not characters.
+    // The keys are every 97th character, skipping numbers that are none.
     let keys: Vec<char> = (0..0x11_0000).step_by(97).filter_map(char::from_u32).collect();
     let values: Vec<usize> = keys.iter().map(|&key| key.len_utf8()).collect();
     let map = PageMap::build(device, &keys, &values).unwrap();
@@ -235,8 +235,7 @@ fn what_takes_no_stream_does_as_what_takes_one(device: &Device) {
     values.rebuild(&[7, 7], &[8, 9]).unwrap();
     assert_eq!(values.clone().retrieve_many(&[7]).unwrap().values, [8, 9]);
     assert!(format!("{values:?}").starts_with("MultiMap { keys: 1, pairs: 2, bytes: "));
-    // The map of keys was built from unique keys, but a rebuild of its copy does not rely on that
-    // promise.
+    // The map's keys were unique, but rebuilds of its copy do not rely on that.
     let mut runs = values.runs().clone();
     runs.rebuild(&[7, 7, 7], &[1, 2, 3]).unwrap();
     assert_eq!((runs.len(), runs.get(7).unwrap()), (1, Some(3)));

@@ -54,7 +54,7 @@ fn answers_are_written_where_the_memory_is(device: &Device) {
         drop(queries);
         stream.release_to_foreign(null_mut()).unwrap();
     }
-    // The owner does not know of the work on its memory, so the same stream must read it.
+    // The owner does not know of this work, so the same stream must read it.
     assert_eq!(found.download(stream).unwrap(), values::<u32>(500));
     assert_eq!(theirs.download(stream).unwrap(), keys);
 }

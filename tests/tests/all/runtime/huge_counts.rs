@@ -1,5 +1,5 @@
-//! The sizes that configurations announce for counts up to the largest one. The result must be a
-//! number or an error, without delay.
+//! The sizes that configurations announce for counts up to the largest: a number or an error,
+//! without delay.
 
 use warpnest::design::Config;
 use warpnest::design::Sets;

@@ -25,8 +25,8 @@ fn in_a_process_that_finds(library: impl AsRef<[u8]>, test: &str, refusal: &str)
     assert!(output.status.success() && said.contains("1 passed"), "{said}{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Returns whether this process was started by a test. If so, it checks that the library was
-/// refused, twice with the same error, and that the best device is the CPU.
+/// Returns whether a test started this process. If so, checks that the library was refused, twice
+/// with the same error, and that the best device is the CPU.
 fn was_refused() -> bool {
     let Ok(refusal) = std::env::var(CHILD) else { return false };
     let error = Device::cuda(0).unwrap_err();

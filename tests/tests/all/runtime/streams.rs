@@ -22,7 +22,7 @@ enum Step {
     Wait { stream: usize, earlier: usize },
 }
 
-/// Queues a copy of all words of a buffer to another buffer of the same length.
+/// Queues a copy of all words of a buffer to another of the same length.
 fn copy_by_launch(stream: &Stream, source: &Buffer<u64>, target: &mut Buffer<u64>) -> Result<()> {
     assert_eq!(source.len(), target.len());
     let words = source.len();

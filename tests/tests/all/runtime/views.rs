@@ -11,7 +11,7 @@ use warpnest_tests::{
     parameterized,
 };
 
-/// Returns a strategy for a length, a range within it, and a range within that range.
+/// Returns a strategy for a length, a range in it, and a range in that.
 fn nested(max: usize) -> impl Strategy<Value = (usize, Range<usize>, Range<usize>)> {
     let within = |length: usize| (0..=length, 0..=length).prop_map(|(a, b)| a.min(b)..a.max(b));
     (0..=max.min(3000))

@@ -10,8 +10,8 @@ pub fn global<T>(words: &mut [T]) -> Global<T> {
     unsafe { Global::new(words.as_mut_ptr()) }
 }
 
-/// Runs `kernel` on the plain back end and 50 times on the checking one, on the words of `fresh`.
-/// All answers must agree, without a conflict.
+/// Runs `kernel` on the plain back end and 50 times checked, on the words of `fresh`. All answers
+/// must agree, without a conflict.
 pub fn everywhere<T: Copy, A: PartialEq + Debug, K: Kernel>(
     blocks: u32,
     fresh: &[T],
@@ -26,7 +26,7 @@ pub fn everywhere<T: Copy, A: PartialEq + Debug, K: Kernel>(
         let mut words = fresh.to_vec();
         let (launch, checker) = (kernel(global(&mut words)), Checker::new(seed));
         for block in 0..blocks {
-            // SAFETY: the callers' kernels stay inside the arrays that their tests make.
+            // SAFETY: the kernels stay inside their arrays.
             unsafe { launch.run_checked(block, blocks, &checker) };
         }
         assert_eq!(checker.conflicts(), 0, "conflicts with seed {seed}");

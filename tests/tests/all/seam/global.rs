@@ -191,7 +191,7 @@ fn floats_are_read_written_and_added_to() {
     floats::<f64, SystemScope>(f64::to_bits);
 }
 
-/// Returns a word with a number in one half and its complement in the other.
+/// Returns a word of a number and its complement.
 fn complements<W: Double>(number: u64) -> W {
     let upper = W::Half::from_u64(number);
     W::of(upper, !upper)

@@ -47,8 +47,7 @@ fn total<N: Word>(words: &[N]) -> N {
 }
 
 fn sums<K: KeyWord>() {
-    // The words of the first block are large, so the sums wrap; the words of the second block are
-    // small, so they do not.
+    // The sums of the first block wrap because its words are large; the sums of the second do not.
     let word = |i: u64| if i < 64 { i.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::MAX << 63 } else { i * i };
     let mut words: Vec<K> = (0..128).map(|i| K::from_u64(word(i) & K::ALL_ONES.to_u64())).collect();
     let mut expected = Vec::new();

@@ -45,8 +45,7 @@ impl Kept {
         });
         block.tiles_of(&mut held, |tile, held| {
             let in_block = tile.first_thread();
-            // This is the word of the mirrored thread, which is in another tile, so the barrier of
-            // the phase is needed.
+            // The mirrored thread is in another tile, so the barrier matters.
             tile.each(held, |lane, held| held[0] = words.get(63 - in_block - lane));
             let votes = tile.ballot(held, |_, held| held[1] % 3 == 0);
             tile.each(held, |_, held| held[1] += (votes as u64) << 32);
@@ -111,12 +110,12 @@ fn a_barrier_between_tiles_is_one_and_the_lack_of_it_is_reported() {
     }
 }
 
-/// The count of words with counters. Each of two tiles has 2^10 counters, two in a word, and there
-/// are some words before and after them.
+/// The words with counters: each of two tiles has 2^10 counters, two in a word; some words are
+/// before and after.
 const COUNTER_WORDS: usize = 1024 + 64;
 
-/// A kernel in which two tiles of 32 lanes count 32·ROWS classes each, twice. The output is two
-/// words an item, and then the counters.
+/// A kernel in which two tiles of 32 lanes count 32·ROWS classes each, twice. It writes two words
+/// an item, then the counters.
 macro_rules! count_kernel {
     ($name:ident, $entry:literal, $rows:literal) => {
         kernel! {
@@ -254,8 +253,7 @@ fn shared_memory_cast_to_words_of_another_type_is_the_same_memory() {
             // SAFETY: the array has a word for each store; the index beyond the shared array is
             // refused before it is used.
             true => unsafe { launch.run_checked(0, 1, &Checker::new(1)) },
-            // SAFETY: the array has a word for each store; the index beyond the shared array is
-            // refused before it is used.
+            // SAFETY: the array has a word for each store; the index beyond is refused.
             false => unsafe { launch.run_on_cpu(0..1, 1) },
         };
         std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err()
@@ -290,15 +288,15 @@ impl Halves {
 fn a_conflict_over_a_half_of_a_word_is_reported() {
     for half in [0, 1] {
         let (mut out, checker) = ([0], Checker::new(1));
-        // SAFETY: the kernel writes only the one word of the array.
+        // SAFETY: the kernel writes only one word.
         unsafe { Halves { out: global(&mut out), half }.run_checked(0, 1, &checker) };
         assert!(checker.conflicts() > 0, "half {half}");
     }
 }
 
 kernel! {
-    /// Tells each lane its twin: one of the lanes with the same word, which is the same for all of
-    /// them. A lane with word 0 is its own twin.
+    /// Tells each lane its twin: one of the lanes with its word, the same for all of them. A lane
+    /// with word 0 is its own twin.
     Twins<K: KeyWord>, "test_twins", threads 64;
     { words: Global<K>, out: Global<u32> }
 }

@@ -120,7 +120,7 @@ fn batches_of_nothing_and_of_extreme_keys<K: Key>(device: &Device) {
     holds(&set, &extremes);
     assert_eq!(set.remove_many(&[K::ALL_ONES, K::from_u64(2), K::from_u64(0)]), Ok(vec![true, false, true]));
     holds(&set, &[K::from_u64(1)]);
-    // All keys are equal, and there are more of them than the set has capacity for.
+    // All keys are equal, and exceed the capacity.
     let many = vec![K::from_u64(7); 2 * set.capacity() + 1];
     assert_eq!(set.insert_many(&many), Ok(1));
     holds(&set, &[K::from_u64(1), K::from_u64(7)]);

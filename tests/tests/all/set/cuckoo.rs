@@ -33,10 +33,10 @@ fn any_keys_and_operations<K: Key>() {
         },
         |engine, ((spec, unique), keys, steps, queries)| {
             let spec = Spec { unique, ..spec };
-            // The weak hash families fail with keys at equal distances, so these keys are mixed.
+            // Weak hash families fail with equally spaced keys, so these are mixed.
             let weak = !matches!(spec.family, HashFamily::Mix);
             let spread = |key: K| if weak && key != K::ALL_ONES { key.mixed(1, 3) } else { key };
-            // If unique keys are promised, only the first copy of each key is kept.
+            // If unique keys are promised, only first copies are kept.
             let kept = |keys: Vec<K>| -> Vec<K> {
                 let mut seen = HashSet::new();
                 keys.into_iter().map(spread).filter(|&key| !unique || seen.insert(key)).collect()

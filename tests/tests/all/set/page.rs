@@ -41,7 +41,7 @@ fn any_keys_and_operations<K: Key>() {
             let config = PageConfig::default().load(load).seed(seed);
             let config = if unique { config.assume_unique() } else { config };
             let config = if timings { config.timings() } else { config };
-            // If unique keys are promised, only the first copy of each key is kept.
+            // If unique keys are promised, only first copies are kept.
             let kept = |keys: Vec<K>| -> Vec<K> {
                 let mut seen = HashSet::new();
                 keys.into_iter().filter(|&key| !unique || seen.insert(key)).collect()

@@ -121,7 +121,7 @@ fn ranges_that_begin_and_end_at_the_extremes(device: &Device) {
     assert_eq!(map.range((Bound::Excluded(u32::MAX), Bound::Included(5))).unwrap(), 4..4);
     assert_eq!(map.range((Bound::Excluded(10), Bound::Excluded(20))).unwrap(), 2..2);
     assert_eq!(map.range((Bound::Excluded(9), Bound::Included(20))).unwrap(), 1..3);
-    // This range ends before it begins.
+    // The range ends before its begin.
     #[allow(clippy::reversed_empty_ranges, reason = "that is what is tested")]
     let backwards = 20..10;
     assert_eq!(map.range(backwards.clone()).unwrap(), 2..2);

@@ -37,7 +37,7 @@ fn whichever_launch_of_a_rebuild_fails_the_map_is_empty_and_can_be_built_again()
 fn whichever_allocation_of_a_rebuild_fails_the_map_is_empty_and_can_be_built_again() {
     let mut keys: Vec<u64> = distinct_keys(3000, 2);
     let failed = failing_allocations(&default().assume_unique(), &keys, has_bounds);
-    // The allocations are two small ones for keys and values, and then keys, values and scratch.
+    // Keys and values have a small allocation each, then come keys, values and scratch.
     assert_eq!(failed, 5);
     keys[100..500].fill(u64::MAX);
     assert_eq!(failing_allocations(&default(), &keys, has_bounds), 5);

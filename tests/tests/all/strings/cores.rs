@@ -1,4 +1,4 @@
-//! Rows that several cores process: the answers must be the same for any count of cores.
+//! Rows that several cores process: answers must not depend on the count of cores.
 
 use super::hashers::HASHERS;
 use super::reference::{Reference, batches_are_right, map_is_right, unique_is_right};

@@ -9,8 +9,8 @@ pub struct Narrow {
     pub mask: u64,
 }
 
-/// The hashers keep no bits, so all strings have the same hash; a few low or a few high bits, so
-/// most strings share their hash; and all bits.
+/// The hashers keep no bits (all hashes are equal), a few low or a few high bits (most are equal),
+/// and all bits.
 pub const HASHERS: [Narrow; 4] =
     [Narrow { mask: 0 }, Narrow { mask: 0b111 }, Narrow { mask: 0b11 << 62 | 1 << 32 }, Narrow { mask: u64::MAX }];
 

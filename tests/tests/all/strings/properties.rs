@@ -1,5 +1,5 @@
-//! Tables of strings, compared with `HashMap` on every engine, with hashers of which some have few
-//! different hashes.
+//! Tables of strings, compared with `HashMap` on every engine; some hashers have few different
+//! hashes.
 
 use super::hashers::HASHERS;
 use super::reference::{Reference, batches_are_right, map_is_right, unique_is_right};

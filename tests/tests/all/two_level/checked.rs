@@ -85,7 +85,7 @@ impl SmallBucket {
 fn small_bucket(seed: u32, shuffle: u64, missing: u32) -> (u64, Vec<u32>) {
     let mut keys: Vec<u32> = distinct_keys(64, 5);
     let (mut out, checker) = (vec![0; 65], Checker::new(shuffle));
-    // SAFETY: 64 keys and 65 words of output exist, and they outlive the run.
+    // SAFETY: 64 keys and 65 words outlive the run.
     unsafe {
         let (keys, out) = (Global::new(keys.as_mut_ptr()), Global::new(out.as_mut_ptr()));
         SmallBucket { keys, out, seed, missing }.run_checked(0, 1, &checker);
@@ -114,8 +114,8 @@ fn each_barrier_of_a_bucket_that_is_left_out_is_noticed() {
     let seed = good_seed();
     for missing in 1..=3 {
         let noticed = (0..50).filter(|&shuffle| small_bucket(seed, shuffle, missing).0 > 0).count();
-        // In a few orders, no two items that lost in the first sub-table compete for a slot in the
-        // second one, so there is no conflict.
+        // In a few orders, no two items that lost in the first sub-table compete in the second, so
+        // there is no conflict.
         let least = if missing == 3 { 40 } else { 50 };
         assert!(noticed >= least, "barrier {missing}: noticed in {noticed} orders of 50");
     }
@@ -137,8 +137,8 @@ fn no_conflicts<K: Key, V: Value>(config: &TwoLevelConfig, keys: &[K]) {
 
 fn inputs<K: Key, V: Value>() {
     let default = TwoLevelConfig::default().seed(3).statistics();
-    // One configuration has full buckets, which need many rounds and several seeds; another one has
-    // four sub-tables.
+    // One configuration has full buckets, with many rounds and several seeds; the other has four
+    // sub-tables.
     let full = default.clone().items_per_bucket(512.0).restarts(100);
     let small = default.clone().bucket_capacity(64).sub_tables(4, 16).items_per_bucket(40.0).seeds(100, 3);
     let any: Vec<K> = distinct_keys(512, 1);

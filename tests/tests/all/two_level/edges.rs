@@ -51,7 +51,7 @@ fn all_keys_equal_are_sorted_if_they_are_more_than_a_bucket_holds_and_only_then(
         let sorted = |report: &TwoLevelReport, pairs| {
             assert_eq!((report.sorted, report.overflows), if pairs > 64 { (true, 2) } else { (false, 0) }, "{pairs}");
         };
-        // A bucket can hold 64 copies if it has no other pair, but not 65.
+        // A bucket can hold 64 copies alone, but not 65.
         for most in [2, 40, 65, 5000] {
             check::<K, V>(&small(), most, |n| vec![K::from_u64(key); n], sorted);
         }
@@ -86,8 +86,7 @@ fn many_copies_of_one_key_among_others_leave_the_others_alone() {
 #[test]
 fn the_last_pair_wins_in_every_order_of_repeated_pairs() {
     edges::the_last_pair_wins_in_every_order_of_repeated_pairs(|_| default(), |_, _| {});
-    // The buckets resolve the copies, or the sort does if there are so many that a bucket
-    // overflows.
+    // The buckets resolve the copies, or the sort does if they overflow.
     let config = default().bucket_capacity(16).items_per_bucket(2.0).sub_tables(3, 16);
     edges::the_last_pair_wins_in_every_order_of_repeated_pairs(
         |_| config.clone(),
@@ -153,16 +152,15 @@ fn sizes_around_powers_of_two_and_around_what_buckets_hold() {
 
 #[parameterized]
 fn a_bucket_filled_to_its_capacity(engine: &TestEngine) {
-    // If a bucket has 512 items in 576 slots, more than one seed may be needed; the scratch of one
-    // attempt is enough.
+    // With 512 items in 576 slots, more than one seed may be needed; scratch for one attempt is
+    // enough.
     for (size, buckets) in [(511, 1), (512, 1), (513, 2)] {
         let keys: Vec<u64> = distinct_keys(size, 12);
         let config = default().items_per_bucket(512.0).restarts(10);
         let map = build::<_, _, u32>(&engine.device, &config, &keys, &values(size));
         assert_eq!((map.table().buckets(), map.report().overflows, map.report().sorted), (buckets, 0, false));
     }
-    // With a capacity of one, each key needs a bucket of its own, so most builds with several keys
-    // overflow. A single pair always fits.
+    // With a capacity of one, most builds of several keys overflow. A single pair always fits.
     build(&engine.device, &default().bucket_capacity(1).items_per_bucket(1.0).sub_tables(2, 1), &[9u32], &[1u32]);
 }
 

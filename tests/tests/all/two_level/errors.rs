@@ -138,7 +138,7 @@ fn a_prime_below_the_number_of_buckets_or_of_a_sub_tables_slots_is_refused_and_o
     let keys: Vec<u64> = (100..113).collect();
     let mut map = config.build(device, &keys, &keys).unwrap();
     holds(&map, &keys, &keys);
-    // A rebuild with one more pair is refused, and the map is as it was.
+    // A rebuild with one more pair is refused and changes nothing.
     let report = map.report().clone();
     let more = Buffer::from_slice(device, &distinct_keys::<u64>(14, 9)).unwrap();
     assert_eq!(map.rebuild(&more, &more).unwrap_err(), error);
@@ -155,7 +155,7 @@ fn a_prime_below_the_number_of_buckets_or_of_a_sub_tables_slots_is_refused_and_o
 #[parameterized]
 fn a_rebuild_that_fails_leaves_an_empty_map_and_the_report_of_the_last_that_did_not(device: &Device) {
     let keys: Vec<u64> = distinct_keys(64, 4);
-    // No seed is found for 64 items in 64 slots, but for 20 items one is.
+    // No seed is found for 64 items in 64 slots, but one for 20.
     let shape = default().bucket_capacity(64).items_per_bucket(64.0).sub_tables(2, 32);
     let config = shape.seeds(5, 20).restarts(1);
     let mut map = built::build(device, &config, &keys[..20], &keys[..20]);

@@ -20,8 +20,8 @@ fn config() -> impl Strategy<Value = (TwoLevelConfig, bool)> {
             let least = [2.6, 1.5, 1.4][tables as usize - 2];
             let capacity = capacity.min((1024.0 / least) as u32);
             let slots = ((capacity as f64 * least * slack / tables as f64).ceil() as u32).min(1024 / tables);
-            // If keys share their slots under all constants, repeated attempts fail, too, so only
-            // few are allowed.
+            // If keys share their slots under all constants, more attempts fail, so only few are
+            // allowed.
             let weak = [first, second].iter().any(|family| *family != HashFamily::Mix);
             let config = TwoLevelConfig::default()
                 .bucket_capacity(capacity)

@@ -102,7 +102,7 @@ fn keys_chosen_to_fall_into_one_bucket_are_spread_by_the_next_constants(engine: 
         let rest = others.iter().filter(|key| map.table().layout().bucket(**key) != bucket && !keys.contains(*key));
         let rest: Vec<u32> = rest.copied().take(PAIRS - chosen).collect();
         keys.extend(rest);
-        // The chosen keys are among the others, not before them.
+        // The chosen keys are mixed with the others.
         keys.sort_unstable_by_key(|key| key.rotate_left(9));
         assert_eq!(keys.len(), PAIRS);
         rebuild(&mut map, &keys, &values_of(&keys)).unwrap();
@@ -119,8 +119,7 @@ fn keys_chosen_to_fall_into_one_bucket_are_spread_by_the_next_constants(engine: 
         says(&error, &["200 pairs", "20 buckets", "1 attempts", "16", "fewer items per bucket", "restarts"]);
         rebuild(&mut map, &others, &values_of(&others)).unwrap();
     }
-    // A bucket with one more pair than its capacity overflows, but a bucket with exactly as many
-    // pairs does not.
+    // A bucket with more pairs than its capacity overflows, but not with exactly as many.
     let map = build(engine, &small_buckets().seed(seed).restarts(0), &others).unwrap();
     let full = keys_of_bucket(&map, 3, 16);
     let rest = others.iter().filter(|key| map.table().layout().bucket(**key) != 3).copied().take(PAIRS - 16);
@@ -130,7 +129,7 @@ fn keys_chosen_to_fall_into_one_bucket_are_spread_by_the_next_constants(engine: 
 }
 
 /// Checks copies of one key, which overflow their bucket under all constants. After two attempts
-/// the build sorts the pairs and drops the copies, so the third attempt succeeds.
+/// the build sorts and drops the copies, so the third attempt succeeds.
 #[test]
 fn copies_of_a_key_take_three_attempts_and_cannot_be_built_by_who_promises_that_there_are_none() {
     let mut keys: Vec<u32> = distinct_keys(200, 37);
