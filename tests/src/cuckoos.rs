@@ -19,9 +19,9 @@ pub struct Spec {
     pub family: HashFamily,
     /// The seed of the constants.
     pub seed: u64,
-    /// Whether chains are counted.
+    /// Whether builds count the lengths of eviction chains.
     pub statistics: bool,
-    /// Whether unique keys are promised.
+    /// Whether the configuration promises unique keys.
     pub unique: bool,
 }
 

@@ -17,11 +17,11 @@ const THREADS: usize = 384;
 /// The way in which a batch changes pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// Pair by pair, in the table's memory.
+    /// The batch changes single pairs, directly in the table's memory.
     Directly,
-    /// Page by page, with pairs in any order.
+    /// The batch is split by pages, with pairs in any order.
     ByPages,
-    /// Page by page, with pairs in order.
+    /// The batch is split by pages, with pairs in order.
     ByPagesInOrder,
 }
 

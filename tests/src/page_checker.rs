@@ -161,7 +161,7 @@ impl<'t> Table<'t> {
     }
 }
 
-/// Compares the pairs that were found with those that were expected.
+/// Compares the found pairs with the expected pairs.
 pub fn same_pairs<K: Key, V: Scalar>(found: &HashMap<K, V>, expected: &HashMap<K, V>) -> Result<(), String> {
     for (key, value) in found {
         match expected.get(key) {

@@ -25,7 +25,8 @@ pub struct Args {
     /// built.
     #[arg(long, value_name = "NAME", value_delimiter = ',', conflicts_with = "check")]
     kernels: Vec<String>,
-    /// A GPU and a version of PTX, instead of sm_75/ptx74 and sm_90/ptx83; may be repeated.
+    /// A GPU and a version of PTX to build for, instead of sm_75/ptx74 and sm_90/ptx83; may be
+    /// repeated.
     #[arg(long = "target", value_name = "GPU/PTX", requires = "kernels")]
     targets: Vec<Target>,
 }

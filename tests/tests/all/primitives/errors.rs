@@ -1,5 +1,5 @@
 //! Every error that a user of the primitives can cause, on every engine: its figures, its advice,
-//! and that nothing has changed.
+//! and that it changes nothing.
 
 use std::any::Any;
 use std::ffi::c_void;
