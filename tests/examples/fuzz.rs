@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz`: files that somebody crafted, for as long as one wishes.
+//! The program of `cargo xtask fuzz`, which loads and uses crafted files of tables.
 
 use clap::Parser;
 use gpu_kernels::types::Scalar;
@@ -20,27 +20,28 @@ use warpnest_tests::mutations::mutate;
 use warpnest_tests::watch::Watch;
 use warpnest_tests::{CheckedRunner, PtxRunner};
 
-/// Change saved tables at random, make their checksums right again, load them, and use what loads.
+/// Change saved tables at random, make their checksums right again, load them, and use the tables
+/// that load.
 ///
-/// A change that makes the library panic, or a kernel access what is not the table's, or that takes
-/// longer than the limit, is a failure: its file is kept, and the command ends. A fault of the
+/// A change is a failure if the library panics, if a kernel accesses memory outside the table, or
+/// if the case exceeds the limit. Then the file is kept and the command ends. A fault of the
 /// process itself (a segmentation fault) leaves the file of the last case.
 #[derive(Parser)]
 #[command(name = "cargo xtask fuzz", bin_name = "cargo xtask fuzz")]
 struct Args {
-    /// How long, in seconds.
+    /// The duration of the run, in seconds.
     #[arg(long, default_value_t = 60)]
     seconds: u64,
-    /// How many files of each kind of table, however long that takes.
+    /// The count of files of each kind of table; it replaces `seconds`.
     #[arg(long)]
     files: Option<u64>,
-    /// The seed of all changes; by default another one each time. It is printed.
+    /// The seed of all changes, which is always printed; by default it differs in each run.
     #[arg(long)]
     seed: Option<u64>,
-    /// Where tables are loaded and used.
+    /// The engine on which tables are loaded and used.
     #[arg(long, value_enum, default_value = "cpu")]
     engine: Engine,
-    /// The most keys of the tables.
+    /// The largest count of keys of a table.
     #[arg(long, default_value_t = 100)]
     keys: usize,
     /// The most seconds that one case may take.
@@ -53,9 +54,9 @@ struct Args {
 
 #[derive(Clone, Copy, Debug, PartialEq, clap::ValueEnum)]
 enum Engine {
-    /// The kernels as functions: the most cases a second.
+    /// The CPU engine, which runs the most cases a second.
     Cpu,
-    /// The checking engine, which finds threads in conflict.
+    /// The checking engine, which finds threads that conflict.
     Checked,
     /// The committed PTX in the interpreter, which finds every access outside the table's memory.
     Ptx,
@@ -65,7 +66,7 @@ enum Engine {
 
 impl Engine {
     fn device(self, seed: u64) -> warpnest::Result<Device> {
-        // So much memory that tables can grow, and no more than a machine has.
+        // This is enough memory for tables to grow, and no more than a machine has.
         const MOST: usize = 64 << 20;
         Ok(match self {
             Self::Cpu => limited(Cores, MOST),
@@ -100,7 +101,7 @@ fn fuzz(args: &Args) -> Result<(), String> {
         ProgressStyle::with_template("{bar:30} {pos}/{len} {prefix}, {msg}").map_err(|error| error.to_string())?,
     );
     bar.set_prefix(unit);
-    // What a case says is shown if it fails.
+    // A case's panic message is printed only if the case fails.
     std::panic::set_hook(Box::new(|_| ()));
     let watch = Watch::begin(Duration::from_secs(args.limit), Some(kept.clone()));
     let (start, seconds) = (Instant::now(), Duration::from_secs(args.seconds));
@@ -111,7 +112,7 @@ fn fuzz(args: &Args) -> Result<(), String> {
         if args.files.map_or(start.elapsed() >= seconds, |files| !kinds.is_empty() && least >= files) {
             break;
         }
-        // Most tables are as small as can be, so that a change is likely to matter.
+        // Most tables are as small as possible, so a change is likely to matter.
         let keys = [args.keys, args.keys, args.keys.min(9)][random.next_u64() as usize % 3];
         let keys = random.next_u64() as usize % (keys + 1);
         for sample in some_samples(&mut random, keys) {
@@ -157,7 +158,7 @@ fn fuzz(args: &Args) -> Result<(), String> {
     Ok(())
 }
 
-/// What was done with the files of one kind of table.
+/// The counts of a run for one kind of table.
 #[derive(Default)]
 struct Kind {
     files: u64,
@@ -165,14 +166,14 @@ struct Kind {
     longest: Duration,
 }
 
-/// Returns the kind of table of a sample.
+/// Returns the kind of table that a sample contains.
 fn kind_of(name: &str) -> &'static str {
     let kinds = ["row map", "multimap", "compacting table", "page map", "page set", "cuckoo map", "cuckoo set"];
     let kinds = kinds.into_iter().chain(["two-level map", "sorted map", "linear map", "extendible map"]);
     kinds.into_iter().find(|kind| name.contains(kind)).unwrap_or("other")
 }
 
-/// Returns the samples of some widths.
+/// Returns samples with keys and values of random widths.
 fn some_samples(random: &mut Xoshiro256StarStar, keys: usize) -> Vec<Sample> {
     fn of<K: Key + Scalar, V: Value>(keys: usize) -> Vec<Sample> {
         samples::<K, V>(&warpnest_tests::elsewhere(), keys)

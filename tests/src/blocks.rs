@@ -1,11 +1,11 @@
-//! The CPU engine's block runner without its count of cores, so that plans are as for a GPU.
+//! The CPU engine's block runner without its count of cores, so plans are the same as for a GPU.
 
 use gpu_kernels::seam::Kernel;
 use warpnest::Result;
 use warpnest::low_level::engine::{Cores, Runner};
 
-/// The CPU engine's runner of blocks, without its number of cores. A page map then has as many
-/// pages as on a GPU, and tests may count on which of them overflow.
+/// The CPU engine's block runner without its count of cores. A page map then has the same count of
+/// pages as on a GPU, so tests know which pages overflow.
 #[derive(Debug)]
 pub struct Blocks;
 

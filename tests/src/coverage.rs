@@ -1,10 +1,10 @@
 //! The share of the committed PTX that tests have executed.
 //!
-//! Counted are the statements of all entries of the PTX for Hopper, and of those entries of the PTX
-//! for every device that differ. The figure is printed when all tests of a process have run. With
-//! `WARPNEST_COVERAGE=1` it is printed for a selection of tests, too. The statements that were not
+//! It counts the statements of all entries of the PTX for Hopper, and of those entries of the PTX
+//! for every device that differ. The share is printed when all tests of a process have run, and
+//! with `WARPNEST_COVERAGE=1` also after a selection of the tests. The statements that were not
 //! executed are written to a file of the program in the folder `ptx-coverage` of the target folder.
-//! `cargo xtask check` counts what any program has executed.
+//! `cargo xtask check` counts the statements that any program has executed.
 
 use ptx_tools::Module;
 use std::fmt::Write;
@@ -13,11 +13,11 @@ use std::sync::Once;
 use warpnest_testing::interpreted::{BASELINE, HOPPER};
 
 unsafe extern "C" {
-    /// Registers a function for the end of the process; it is the C library's.
+    /// Registers a function that runs at the end of the process; the C library provides it.
     safe fn atexit(function: extern "C" fn()) -> i32;
 }
 
-/// Makes the process report its coverage when it ends, once.
+/// Makes the process report its coverage when it ends; repeated calls do nothing.
 pub(crate) fn report_at_exit() {
     static ASKED: Once = Once::new();
     ASKED.call_once(|| {
@@ -25,7 +25,7 @@ pub(crate) fn report_at_exit() {
     });
 }
 
-/// Returns the entries that count, as `(module, entry)`.
+/// Returns the entries whose statements are counted, as `(module, entry)`.
 fn entries() -> impl Iterator<Item = (&'static Module, &'static ptx_tools::Entry)> {
     let all = HOPPER.entries.iter().map(|entry| (&*HOPPER, entry));
     let differs =
@@ -34,7 +34,7 @@ fn entries() -> impl Iterator<Item = (&'static Module, &'static ptx_tools::Entry
 }
 
 extern "C" fn report() {
-    // A selection of the tests says nothing about all.
+    // The coverage of a selection of the tests says nothing about all tests.
     let mut words = std::env::args().skip(1);
     if words.any(|word| !word.starts_with("--test-threads")) && std::env::var_os("WARPNEST_COVERAGE").is_none() {
         return;
@@ -51,7 +51,7 @@ extern "C" fn report() {
     let share = 100.0 * executed as f64 / all as f64;
     println!("PTX: {executed} of {all} statements were executed, {share:.1} %");
     let Some((path, times)) = path("ptx-coverage").zip(path("test-times")) else { return };
-    // Thorough tests take what they need.
+    // Thorough tests have no limit of CPU time, so none is written.
     if !crate::settings::is_thorough()
         && let Err(error) = crate::times::write(&times)
     {
@@ -70,7 +70,7 @@ extern "C" fn report() {
 fn path(folder: &str) -> Option<PathBuf> {
     let program = std::env::current_exe().ok()?;
     let deps = program.parent().filter(|folder| folder.ends_with("deps"))?;
-    // Without the hash that Cargo adds.
+    // Cargo adds a hash to the name.
     let name = program.file_stem()?.to_str()?.rsplit_once('-')?.0;
     Some(deps.parent()?.parent()?.join(folder).join(name).with_extension("txt"))
 }

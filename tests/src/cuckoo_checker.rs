@@ -6,12 +6,13 @@ use std::collections::{HashMap, HashSet};
 use warpnest::CuckooSet;
 use warpnest::types::WordKey as Key;
 
-/// The contents of a set by its words.
+/// The contents of a set, decoded from its words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Said<K: Key> {
     /// The keys, including the one in the cell.
     pub keys: HashSet<K>,
-    /// The slots of fillers: keys whose hash functions do not lead to that slot. Copies were there.
+    /// The slots of fillers: keys whose hash functions do not lead to that slot. Copies had been
+    /// there.
     pub fillers: Vec<u32>,
 }
 
@@ -25,8 +26,8 @@ pub fn slot<K: Key>(words: &[u64], slot: u32) -> Option<K> {
     Some(K::from_u64(bits)).filter(|&key| key != K::ALL_ONES)
 }
 
-/// Decodes the words, or says what is wrong with them. Every key must be in one slot, to which one
-/// of its functions leads, and none of its earlier slots may be empty.
+/// Decodes the words, or says what is wrong with them. Every key must be in exactly one slot, which
+/// one of its hash functions returns, and its slots by earlier functions must not be empty.
 pub fn keys_of_words<K: Key>(functions: &HashFunctions, words: &[u64], head: &[u64]) -> Result<Said<K>, String> {
     if (words.len() * 64) < functions.slots() as usize * K::BITS as usize {
         return Err(format!("{} words are too few for {} slots", words.len(), functions.slots()));

@@ -8,20 +8,20 @@ use warpnest::error::BuildError;
 use warpnest::types::WordKey as Key;
 use warpnest::{CuckooConfig, Error};
 
-/// A configuration without the number of pairs.
+/// A configuration without the count of pairs.
 #[derive(Clone, Debug)]
 pub struct Spec {
-    /// The number of hash functions.
+    /// The count of hash functions.
     pub functions: u32,
-    /// The slots per pair, at least as many as the functions need.
+    /// The slots per pair, no fewer than this count of functions needs.
     pub slots_per_pair: f64,
     /// The hash family.
     pub family: HashFamily,
     /// The seed of the constants.
     pub seed: u64,
-    /// Whether chains are counted.
+    /// Whether builds count the lengths of eviction chains.
     pub statistics: bool,
-    /// Whether unique keys are promised.
+    /// Whether the configuration promises unique keys.
     pub unique: bool,
 }
 
@@ -34,9 +34,9 @@ impl Spec {
         match self.family {
             HashFamily::Mix => config.slots_per_pair(self.slots_per_pair),
             // The families of (Alcantara 2011) are weak. Keys that differ in high bits alone share
-            // all their slots if the number of slots divides the difference. Keys that agree modulo
-            // the prime share theirs (docs/cuckoo.md). An odd number of slots and some slack spare
-            // these tests' many powers of two.
+            // all their slots if the count of slots divides the difference. So do keys that are
+            // equal modulo the prime (docs/cuckoo.md). The tests have many powers of two, so the
+            // count of slots is odd and has some slack.
             _ => config.slots(((items as f64 * self.slots_per_pair * 1.25).ceil() as u64 + 6) | 1),
         }
     }
@@ -51,14 +51,14 @@ impl Spec {
                 }
                 Err(format!("{alike} keys agree, and {functions} functions can place them"))
             }
-            // Where many keys share their slots in pairs, there may be no valid assignment either,
-            // and no short proof of that.
+            // If many pairs of keys share all their slots, there may be no valid assignment, and no
+            // short proof of that.
             Error::BuildFailed(BuildError::Cuckoo { .. }) if 10 * self.keys_that_agree(keys) > keys.len() => Ok(()),
             _ => Err(format!("{self:?}: {error}")),
         }
     }
 
-    /// Counts the keys that share all their slots with another one under the exact linear family.
+    /// Counts the keys that share all their slots with another key under the exact linear family.
     fn keys_that_agree<K: Key>(&self, keys: &HashSet<K>) -> usize {
         let HashFamily::Linear { prime, arithmetic: Arithmetic::Exact } = self.family else { return 0 };
         let mut residues: HashMap<u64, usize> = HashMap::new();
@@ -69,11 +69,11 @@ impl Spec {
     }
 }
 
-/// Returns a strategy for any configuration that looks for repeated keys.
+/// Returns a strategy for any configuration in which builds look for repeated keys.
 pub fn spec() -> impl Strategy<Value = Spec> {
     (2u32..=5, 0.0..1.0, family(), any::<u64>(), any::<bool>()).prop_map(
         |(functions, slack, family, seed, statistics)| {
-            // From the fewest slots of (Alcantara 2011) to twice as many.
+            // The strategy ranges from the fewest slots of (Alcantara 2011) to twice as many.
             let slots_per_pair = [2.1, 1.1, 1.03, 1.02][functions as usize - 2] * (1.0 + slack);
             Spec { functions, slots_per_pair, family, seed, statistics, unique: false }
         },

@@ -6,11 +6,11 @@ use std::collections::{HashMap, HashSet};
 use warpnest::ExtendibleMap;
 use warpnest::types::{WordKey as Key, WordValue as Value};
 
-/// The number of buckets in a page, which is also the number of 64-bit words that precede their
+/// The count of buckets in a page, which is also the count of 64-bit words that precede their
 /// records.
 const PAGE: u64 = 1024;
 const HEADER_WORDS: u64 = 2;
-/// The number of 64-bit words in a line.
+/// The count of 64-bit words in a line.
 const LINE: u64 = 8;
 
 /// The contents of an extendible map.
@@ -18,15 +18,15 @@ const LINE: u64 = 8;
 pub struct Found<K, V> {
     /// All pairs.
     pub pairs: HashMap<K, V>,
-    /// The number of slots whose removed keys left tombstones.
+    /// The count of slots whose removed keys left tombstones.
     pub tombstones: u64,
-    /// The depth of each bucket, by its number.
+    /// The depth of each bucket, by the bucket's index.
     pub depths: HashMap<u32, u32>,
-    /// For each segment, whether it shares its bucket table with another one.
+    /// For each segment, whether it shares its bucket table with another segment.
     pub shared: Vec<bool>,
 }
 
-/// The words at addresses of any of the map's buffers.
+/// The words of the map's buffers, each buffer with its address.
 struct Memory(Vec<(u64, Vec<u64>)>);
 
 impl Memory {
@@ -67,7 +67,7 @@ pub fn check_extendible_map<K: Key, V: Value>(map: &ExtendibleMap<K, V>) -> Resu
         report.buckets,
         reached.len()
     );
-    // The parts do not overlap and cover all of the range.
+    // The parts do not overlap and together cover the whole range.
     let covered: u64 = reached.values().map(|&(_, depth)| (1u64 << 32) >> depth).sum();
     ensure!(covered == (read.layout.roots as u64) << 32, "the buckets have {covered:#x} of the range");
     let mut found = read.check_records(&reached)?;
@@ -76,10 +76,10 @@ pub fn check_extendible_map<K: Key, V: Value>(map: &ExtendibleMap<K, V>) -> Resu
     Ok(found)
 }
 
-/// The begin of each bucket's part of the range, and its depth, by the bucket's number.
+/// The begin and the depth of each bucket's part of the range, by the bucket's index.
 type Parts = HashMap<u32, (u64, u32)>;
 
-/// What a map has on its device.
+/// All words of a map, read from its device.
 struct Read {
     layout: Layout,
     segments: Vec<u64>,
@@ -139,7 +139,8 @@ impl Read {
         Ok(reached)
     }
 
-    /// Checks a bucket that the entry at a position leads to, and returns its part of the range.
+    /// Checks the bucket that a directory entry leads to, and returns the bucket's part of the
+    /// range.
     fn check_entry(&self, bucket: u32, hash_position: u64, depth: u32) -> Result<(u64, u32), String> {
         let (_, header) = self.header(bucket)?;
         let (begin, local) = (header[0], header[1] as u32 & 0xff);
@@ -153,8 +154,8 @@ impl Read {
         Ok((begin, local))
     }
 
-    /// Checks that as many segments share a bucket table as its depth says. Returns the segments of
-    /// each table.
+    /// Checks that the count of segments that share a bucket table follows from the table's depth.
+    /// Returns the segments of each table.
     fn check_tables(&self) -> Result<HashMap<u64, Vec<usize>>, String> {
         let depth = self.layout.depth;
         let mut tables: HashMap<u64, Vec<usize>> = HashMap::new();
@@ -191,7 +192,7 @@ impl Read {
     }
 }
 
-/// Checks a bucket and returns its number of records.
+/// Checks a bucket and returns its count of records.
 fn check_bucket<K: Key, V: Value>(
     layout: &Layout,
     words: &[u64],
@@ -226,7 +227,7 @@ fn check_bucket<K: Key, V: Value>(
             (begin..begin + ((1u64 << 32) >> depth)).contains(&hash_position),
             "mixed key {word_key:#x} belongs elsewhere"
         );
-        // The probe path to the key: no line with an empty slot before its own.
+        // On the probe path to the key, no line before the key's own line has an empty slot.
         let hashed = (word_key as u32).wrapping_mul(0x9e37_79b1) as u64;
         let home = ((hashed * lines as u64) >> 32) as usize;
         let mut at = home;

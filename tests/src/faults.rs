@@ -1,4 +1,4 @@
-//! Devices that fail, that count, or that are not the expected one.
+//! Test devices that fail, that count allocations, or that are another device.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -8,11 +8,11 @@ use warpnest::low_level::engine::{Cores, Engine, HostEngine, Queue, Runner};
 use warpnest::low_level::kernels::seam::Kernel;
 use warpnest::{Device, Error, Result};
 
-/// The CPU under another name.
+/// The CPU engine's block runner under another name.
 #[derive(Debug)]
 struct Elsewhere;
 
-// SAFETY: the CPU engine runs the launch, or nothing does.
+// SAFETY: the CPU engine runs the launch, or nothing runs.
 unsafe impl Runner for Elsewhere {
     fn name(&self) -> &str {
         "another CPU"
@@ -40,11 +40,11 @@ pub fn assert_wrong_device(error: Error, what: &str, found: &Device, expected: &
     assert_eq!((figure, is_on.as_str(), runs_on.as_str()), (what, found.name(), expected.name()));
 }
 
-/// The CPU with one failing launch after a number of good ones.
+/// The CPU engine's block runner with one failing launch after a count of successful ones.
 #[derive(Debug)]
 struct Faulty(Arc<AtomicU32>);
 
-// SAFETY: the CPU engine runs the launch, or nothing does.
+// SAFETY: the CPU engine runs the launch, or nothing runs.
 unsafe impl Runner for Faulty {
     fn name(&self) -> &str {
         "faulty CPU"
@@ -58,18 +58,18 @@ unsafe impl Runner for Faulty {
     }
 }
 
-/// Returns the CPU with one failing launch, and the number of good launches before it.
+/// Returns a CPU device with one failing launch, and the count of launches that succeed before it.
 pub fn faulty() -> (Device, Arc<AtomicU32>) {
     let good_launches = Arc::new(AtomicU32::new(u32::MAX));
     let engine = HostEngine::new(Faulty(good_launches.clone()));
     (Device::from_engine(engine).expect("a host engine always has a queue"), good_launches)
 }
 
-/// The CPU on which all launches fail after a number of good ones.
+/// The CPU engine's block runner on which all launches fail after a count of successful ones.
 #[derive(Debug)]
 struct Failing(Arc<AtomicU32>);
 
-// SAFETY: the CPU engine runs the launch, or nothing does.
+// SAFETY: the CPU engine runs the launch, or nothing runs.
 unsafe impl Runner for Failing {
     fn name(&self) -> &str {
         "failing CPU"
@@ -83,14 +83,15 @@ unsafe impl Runner for Failing {
     }
 }
 
-/// Returns the CPU on which launches fail, and the number of good launches before that.
+/// Returns a CPU device on which launches fail, and the count of launches that succeed first.
 pub fn failing() -> (Device, Arc<AtomicU32>) {
     let good_launches = Arc::new(AtomicU32::new(u32::MAX));
     let engine = HostEngine::new(Failing(good_launches.clone()));
     (Device::from_engine(engine).expect("a host engine always has a queue"), good_launches)
 }
 
-/// Runs `work` while only `good` launches or allocations succeed; `left` is the device's countdown.
+/// Runs `work` while only the first `good` launches or allocations succeed; `left` is the device's
+/// countdown.
 pub fn only<T>(left: &AtomicU32, good: u32, work: impl FnOnce() -> T) -> T {
     left.store(good, Relaxed);
     let done = work();
@@ -98,8 +99,8 @@ pub fn only<T>(left: &AtomicU32, good: u32, work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// The CPU with a limited number of allocations, whose fresh memory is not 0. It counts the bytes
-/// that are allocated now and the most at once.
+/// A CPU engine with a limited count of allocations, whose fresh memory is not 0. It counts the
+/// bytes that are allocated now, and the most at once.
 #[derive(Debug)]
 struct Counting {
     inner: HostEngine<Cores>,
@@ -109,9 +110,9 @@ struct Counting {
 /// The counts and limits of a counting device.
 #[derive(Debug)]
 pub struct Counts {
-    /// The allocations before one fails.
+    /// The count of allocations that succeed before one fails.
     pub allocations: AtomicU32,
-    /// Whether allocations after the failing one succeed again; otherwise all fail.
+    /// Whether allocations after the failing one succeed again; otherwise all of them fail.
     pub once: AtomicBool,
     /// The bytes that are allocated now.
     pub bytes: AtomicU64,
@@ -119,7 +120,7 @@ pub struct Counts {
     pub most: AtomicU64,
 }
 
-// SAFETY: the inner engine does all the work; this one only counts.
+// SAFETY: the inner engine does all the work; this engine only counts.
 unsafe impl Engine for Counting {
     fn name(&self) -> &str {
         "counting CPU"
@@ -138,8 +139,8 @@ unsafe impl Engine for Counting {
         let now = counts.bytes.fetch_add(bytes as u64, Relaxed) + bytes as u64;
         counts.most.fetch_max(now, Relaxed);
         let address = self.inner.allocate(bytes)?;
-        // Fresh memory holds any bytes on a GPU, and so it does here.
-        // SAFETY: the engine's memory is the host's, and as many bytes of it are new.
+        // Fresh memory on a GPU may hold any bytes, so here it holds arbitrary ones. SAFETY: the
+        // engine's memory is the host's, and the `bytes` bytes at `address` are newly allocated.
         unsafe { std::ptr::with_exposed_provenance_mut::<u8>(address).write_bytes(0xa5, bytes) };
         Ok(address)
     }
@@ -159,7 +160,7 @@ unsafe impl Engine for Counting {
     }
 }
 
-/// Returns a counting device without a limit of allocations at first, and its counts.
+/// Returns a counting device, at first without a limit of allocations, and its counts.
 pub fn counting() -> (Device, Arc<Counts>) {
     let (allocations, bytes, most) = (AtomicU32::new(u32::MAX), AtomicU64::new(0), AtomicU64::new(0));
     let counts = Arc::new(Counts { allocations, once: AtomicBool::new(false), bytes, most });

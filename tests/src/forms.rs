@@ -1,19 +1,19 @@
-//! The tables that can be the base of a compacting table or a multimap. Every test of these two is
-//! run on each.
+//! The tables on which a compacting table or a multimap can be built. Every test of these two
+//! tables runs on each base table.
 
 use crate::maps::Checked;
 use warpnest::design::Config;
 use warpnest::design::{Cuckoo, Ids, Page};
 use warpnest::{CuckooConfig, PageConfig};
 
-/// The design of a base table of keys `K`.
+/// A design of base tables with keys `K`.
 pub trait FormOf: Ids + Checked {}
 impl<D: Ids + Checked> FormOf for D {}
 
 /// The design of a base table.
 pub trait Form: FormOf + FormOf {
-    /// Returns a configuration with this seed for tables of this fullness; 1 is as full as they are
-    /// by default, or fuller.
+    /// Returns a configuration with this seed; a `fullness` of 1 gives at least the default load
+    /// factor.
     fn with(seed: u64, fullness: f64) -> Config<Self>;
 }
 
@@ -25,14 +25,14 @@ impl Form for Page {
 
 impl Form for Cuckoo {
     fn with(seed: u64, fullness: f64) -> CuckooConfig {
-        // The number of functions, too, follows from the seed.
+        // The count of hash functions follows from the seed, too.
         let functions = 2 + (seed % 4) as u32;
         let fullest = [2.3, 1.25, 1.1, 1.05][functions as usize - 2];
         CuckooConfig::default().seed(seed).functions(functions).slots_per_pair(fullest / fullness)
     }
 }
 
-/// Expands to tests, each a function of a [`Form`], for each of the forms.
+/// Expands to tests that run each of the named functions with each [`Form`].
 #[macro_export]
 macro_rules! of_all_forms {
     ($($test:ident),+ $(,)?) => {

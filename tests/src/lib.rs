@@ -1,25 +1,24 @@
 //! Shared parts of the property tests: the engines that they run on, and inputs worth trying.
 //!
-//! Every table runs the same tests on
-//! * the CPU engine's runner of blocks, with pages as on a GPU (properties also run on the CPU
-//!   engine itself, whose pages are larger),
-//! * the checking engine, where threads of a phase run in shuffled order and conflicts within a
-//!   phase are failures,
+//! The same tests of every table run on
+//! * the CPU engine's block runner, with pages as on a GPU (properties also run on the CPU engine
+//!   itself, whose pages are larger),
+//! * the checking engine, which runs the threads of a phase in shuffled order and fails if they
+//!   conflict within the phase,
 //! * the committed PTX in the interpreter, with threads interleaved at random, for both targets,
 //! * the first CUDA device, if there is one.
 //!
 //! `WARPNEST_REQUIRE_CUDA=1` makes the absence of a CUDA device a failure. With
-//! `WARPNEST_ONLY_CUDA=1` there is no other engine, and there are fewer cases. It is for
+//! `WARPNEST_ONLY_CUDA=1` there is no other engine, and there are fewer cases. This is for
 //! compute-sanitizer, under which the interpreter would take nearly all of the time.
 //!
-//! Kernels whose code is the same for both targets are interpreted for one of them only;
-//! `WARPNEST_THOROUGH=1` has them interpreted for both. All random numbers follow from one seed
-//! ([`random::seed`]).
+//! Kernels whose code is the same for both targets are interpreted for only one of them, unless
+//! `WARPNEST_THOROUGH=1` is set. All random numbers follow from one seed ([`random::seed`]).
 //!
-//! Tests that several tables have are in `built`, `changing` and `sets`; the files `…_checker` read
-//! a table's words by decoders of their own. `faults` and `limited` are devices that fail, `files`
-//! and `mutations` are for saved tables, `pages` and `page_batches` for the first pages of large
-//! ones, `forms` for tables under other tables.
+//! `built`, `changing` and `sets` contain the tests that several tables share. The files
+//! `…_checker` read a table's words with decoders of their own. `faults` and `limited` are devices
+//! that fail, `files` and `mutations` are for saved tables, `pages` and `page_batches` are for the
+//! first pages of large tables, and `forms` is for tables under other tables.
 
 mod blocks;
 pub mod built;
@@ -72,19 +71,20 @@ use warpnest_testing::on;
 pub struct TestEngine {
     /// The device on which tables are built.
     pub device: Device,
-    /// The most items that a test should use: the interpreter runs a few million instructions a
-    /// second.
+    /// The most items that a test should use, because the interpreter runs only a few million
+    /// instructions a second.
     pub max_items: usize,
-    /// The number of cases of a property.
+    /// The count of cases of a property.
     pub cases: u32,
-    /// Whether one host thread runs the threads of a block one after the other, in their order.
+    /// Whether a single host thread runs the threads of a block one after the other, in their
+    /// order.
     pub in_turn: bool,
 }
 
 /// Returns the engines of this machine.
 ///
-/// Each thread has its own, and each test has a thread. So no test waits for another's launches or
-/// reaches another's memory, and its schedules do not depend on concurrent tests.
+/// Each thread has its own engines, and each test has a thread. So no test waits for another test's
+/// launches or reaches its memory, and schedules do not depend on concurrent tests.
 pub fn engines() -> &'static [TestEngine] {
     thread_local!(static ENGINES: &'static [TestEngine] = Vec::leak(new_engines()));
     times::watch();
@@ -97,7 +97,7 @@ fn new_engines() -> Vec<TestEngine> {
         eprintln!("PTX of a file beside the program: {}", digest.trim_start_matches("// "));
     }
     let mut engines = if only_cuda() { Vec::new() } else { engines_of_the_host() };
-    // Under a tool that checks every access, a launch takes a hundred times as long.
+    // Under a tool that checks every access, a launch takes a hundred times longer.
     let (max_items, cases) = if only_cuda() { (1 << 16, cases(10, 40)) } else { (1 << 20, cases(400, 1600)) };
     match Device::cuda(0) {
         Ok(device) => engines.push(TestEngine { device, max_items, cases, in_turn: false }),
@@ -129,15 +129,15 @@ fn engines_of_the_host() -> Vec<TestEngine> {
     ]
 }
 
-/// Returns the number of cases of a property: usually, or if tests are to be thorough, times
-/// `WARPNEST_CASE_FACTOR`.
+/// Returns the count of cases of a property: `usual`, or `thorough` if tests are to be thorough,
+/// multiplied by `WARPNEST_CASE_FACTOR`.
 fn cases(usual: u32, thorough: u32) -> u32 {
     let factor = std::env::var("WARPNEST_CASE_FACTOR").ok().and_then(|factor| factor.parse().ok()).unwrap_or(1);
     factor * if is_thorough() { thorough } else { usual }
 }
 
-/// Returns the CPU engine itself, whose pages are larger; `None` if CUDA is to be the only engine.
-/// Properties run on it, too.
+/// Returns the CPU engine itself, whose pages are larger, or `None` if CUDA must be the only
+/// engine. Properties run on it, too.
 pub fn the_cpu_engine() -> Option<&'static TestEngine> {
     static CPU: LazyLock<TestEngine> = LazyLock::new(|| TestEngine {
         device: Device::cpu(),
@@ -165,12 +165,12 @@ pub fn on_all(test: impl Fn(&Device)) {
     on_each_engine(|engine| test(&engine.device));
 }
 
-/// The location of a test, which is printed if the test fails there.
+/// A description of what a test checks, which is printed if the test fails there.
 #[derive(Debug)]
 #[must_use]
 pub struct Where(String);
 
-/// Sets the location of a test from here to the end of the result's scope.
+/// Sets the description of what a test checks, until the returned value is dropped.
 pub fn at(description: impl Into<String>) -> Where {
     Where(description.into())
 }
@@ -183,8 +183,8 @@ impl Drop for Where {
     }
 }
 
-/// Runs `property` on every engine with inputs from the strategy that `inputs` makes for the
-/// engine's size.
+/// Runs `property` on every engine with inputs from the strategy that `inputs` returns for the
+/// engine.
 #[track_caller]
 pub fn on_every_engine<S: Strategy<Value: 'static> + 'static>(
     inputs: impl Fn(&TestEngine) -> S,
@@ -193,8 +193,8 @@ pub fn on_every_engine<S: Strategy<Value: 'static> + 'static>(
     on_those(engines().iter().chain(the_cpu_engine()), inputs, property);
 }
 
-/// Runs `property` on some engines with inputs from the strategy that `inputs` makes for the
-/// engine's size.
+/// Runs `property` on some engines with inputs from the strategy that `inputs` returns for each
+/// engine.
 #[track_caller]
 pub fn on_those<'e, S: Strategy<Value: 'static> + 'static>(
     engines: impl IntoIterator<Item = &'e TestEngine>,
@@ -208,7 +208,7 @@ pub fn on_those<'e, S: Strategy<Value: 'static> + 'static>(
     }
 }
 
-/// Expands to tests of a property of maps, one for each width of keys and values.
+/// Expands to tests of a property of maps: one test for each width of keys and values.
 #[macro_export]
 macro_rules! of_all_widths {
     ($property:ident) => {
@@ -231,7 +231,8 @@ macro_rules! of_all_widths {
     };
 }
 
-/// Calls a function for keys and values of each width, which are the last of its type arguments.
+/// Calls a function once for each width of keys and values; the key and value types are its last
+/// type arguments.
 #[macro_export]
 macro_rules! in_all_widths {
     ($function:ident $(::<$first:ty>)? ($($argument:expr),*)) => {
@@ -242,8 +243,8 @@ macro_rules! in_all_widths {
     };
 }
 
-/// Calls a function for keys alone of each width, as a set has them; `Nothing` is the last of its
-/// type arguments.
+/// Calls a function once for each width of keys without values, as a set has them; `Nothing` is its
+/// last type argument.
 #[macro_export]
 macro_rules! keys_alone_in_all_widths {
     ($function:ident ()) => {
@@ -252,8 +253,8 @@ macro_rules! keys_alone_in_all_widths {
     };
 }
 
-/// Expands to tests of kernels by themselves: one with pairs and one with keys alone, so that a
-/// failure tells them apart.
+/// Expands to tests of single kernels: one test with pairs and one with keys alone, so a failure
+/// tells which of the two is wrong.
 #[macro_export]
 macro_rules! of_pairs_and_keys_alone {
     ($function:ident) => {
@@ -268,10 +269,10 @@ macro_rules! of_pairs_and_keys_alone {
     };
 }
 
-/// Returns a strategy for keys: some from a small range so that they repeat, the extremes, powers
-/// of two, and any.
+/// Returns a strategy for keys: keys from a small range, which repeat, extremes, powers of two, and
+/// any keys.
 pub fn key<K: Key>() -> impl Strategy<Value = K> {
-    // Not `prop_oneof`, each of whose values keeps a random number generator: inputs have many
+    // `prop_oneof` would keep a random number generator for each value, and inputs have many
     // thousand keys.
     (0..14u32, any::<u64>()).prop_map(|(kind, word)| match kind {
         0..6 => K::from_u64(word % 64),
@@ -281,12 +282,12 @@ pub fn key<K: Key>() -> impl Strategy<Value = K> {
     })
 }
 
-/// Returns `n` different keys that follow from `seed`, in no order.
+/// Returns `n` different keys that follow from `seed`, not sorted.
 pub fn distinct_keys<K: Key>(n: usize, seed: u64) -> Vec<K> {
     each_distinct_key(seed).take(n).collect()
 }
 
-/// Returns different keys, up to all of them, in an order that follows from `seed`.
+/// Returns all keys of the type, each once, in an order that follows from `seed`.
 pub fn each_distinct_key<K: Key>(seed: u64) -> impl Iterator<Item = K> {
     times::watch();
     let mask = if K::BITS == 32 { u32::MAX as u64 } else { u64::MAX };
@@ -296,12 +297,12 @@ pub fn each_distinct_key<K: Key>(seed: u64) -> impl Iterator<Item = K> {
     (0..u64::MAX).map(move |i| K::from_u64(i.wrapping_add(seed).wrapping_mul(multiplier) & mask))
 }
 
-/// Returns `n` values, each with its number in all of its words.
+/// Returns `n` values; value `i` has `i` in all of its words.
 pub fn values<V: Value>(n: usize) -> Vec<V> {
     (0..n as u64).map(|i| V::from_u64(i.wrapping_mul(0x1_0000_0001))).collect()
 }
 
-/// Returns the linear hash family of a prime, in exact arithmetic.
+/// Returns the linear hash family modulo a prime, in exact arithmetic.
 pub fn linear(prime: u32) -> HashFamily {
     HashFamily::Linear { prime, arithmetic: Arithmetic::Exact }
 }
@@ -334,12 +335,12 @@ pub fn assert_lengths(error: Error, first: (&str, u64), second: (&str, u64)) {
 
 /// Returns a null array, for launch arguments that are not used.
 pub fn null<T>() -> Global<T> {
-    // SAFETY: tests pass it where the kernel's contract allows null, or where there is nothing to
-    // do.
+    // SAFETY: tests pass it only where the kernel's contract allows null, or where no thread does
+    // any work.
     unsafe { Global::null() }
 }
 
-/// Returns the arguments of a kernel that copies words, one a thread.
+/// Returns the arguments of a kernel that copies words, one per thread.
 pub fn copy_words(source: Global<u64>, target: Global<u64>, words: u64) -> EncodeKeys<u64> {
     let plan = EncodeParams { items: words, flip_before: 0, flip_after: 0, rotate: 0, padding: 0 };
     EncodeKeys { keys: source, lower: null(), upper: null(), output: target, plan }

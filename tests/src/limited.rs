@@ -4,14 +4,14 @@ use std::any::Any;
 use warpnest::low_level::engine::{Engine, HostEngine, Machine, Memory, Queue, Runner};
 use warpnest::{Device, Error, Result};
 
-/// A host engine that has little memory, whatever the machine has.
+/// A host engine with little memory, whatever the memory of the machine is.
 #[derive(Debug)]
 struct Limited<R> {
     inner: HostEngine<R>,
     most: usize,
 }
 
-// SAFETY: the inner engine does all the work; this one only refuses some of it.
+// SAFETY: the inner engine does all the work; this engine only refuses some allocations.
 unsafe impl<R: Runner> Engine for Limited<R> {
     fn name(&self) -> &str {
         self.inner.name()

@@ -1,4 +1,4 @@
-//! Invariants of the words of a linear map, read by a decoder of its own, and of the answers of
+//! Invariants of a linear map's words, read by a decoder of its own, and of the answers of
 //! concurrent operations.
 
 use crate::{TestEngine, engines};
@@ -10,8 +10,8 @@ use warpnest::linear::LinearOperation;
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Error, Fold, LinearConfig, LinearMap};
 
-/// Returns the engines that can have a linear map of such keys and values, which are all of them if
-/// neither has 64 bits.
+/// Returns the engines that support a linear map of keys `K` and values `V`. All engines do unless
+/// the key or the value has 64 bits.
 pub fn linear_engines<K: Key, V: Value>() -> impl Iterator<Item = &'static TestEngine> + Clone {
     engines().iter().filter(|engine| match LinearConfig::default().create::<K, V>(&engine.device) {
         Err(Error::NoWideAtomics { .. }) => false,
@@ -19,12 +19,13 @@ pub fn linear_engines<K: Key, V: Value>() -> impl Iterator<Item = &'static TestE
     })
 }
 
-/// Returns the number of slots in a bucket.
+/// Returns the count of slots in a bucket.
 pub const fn bucket<K: Key, V: Value>() -> u64 {
     32 / size_of::<PackedPair<K, V>>() as u64
 }
 
-/// Returns the number of slots in a line, which a search reads before it goes on to another one.
+/// Returns the count of slots in a line, all of which a search reads before it goes on to another
+/// line.
 pub const fn line<K: Key, V: Value>() -> usize {
     2 * bucket::<K, V>() as usize
 }
@@ -63,7 +64,7 @@ pub fn removed_word<K: Key, V: Value>(key: K) -> PackedPair<K, V> {
     Double::of(Scalar::ALL_ONES, Scalar::from_u64(key.to_u64()))
 }
 
-/// Returns the slots of the search for a key, in its order.
+/// Returns the slots that a search for a key reads, in order.
 pub fn search_order<K: Key, V: Value>(layout: &Layout, key: K) -> impl Iterator<Item = u64> {
     let key = Scalar::from_u64(key.to_u64());
     let (layout, mut probe) = (*layout, layout.probe::<PackedPair<K, V>>(key));
@@ -76,16 +77,16 @@ pub fn search_order<K: Key, V: Value>(layout: &Layout, key: K) -> impl Iterator<
     })
 }
 
-/// The contents of a table by its words.
+/// The contents of a table, decoded from its words.
 #[derive(Debug, Default)]
 pub struct Decoded<K, V> {
     /// All pairs, including the cell's pair.
     pub pairs: HashMap<K, V>,
-    /// The number of slots that are not empty.
+    /// The count of slots that are not empty.
     pub taken: u64,
-    /// The number of slots of removed keys.
+    /// The count of slots of removed keys.
     pub removed: u64,
-    /// The number of slots that a search reads, for every key in a slot.
+    /// For every key in a slot, the count of slots that a search for the key reads.
     pub lengths: Vec<u64>,
 }
 
@@ -123,8 +124,8 @@ pub fn decode<K: Key, V: Value>(
                 break;
             }
             match slot_of(words[earlier as usize]) {
-                // Within the key's bucket a slot may have been emptied since; in a bucket that the
-                // key went past none ever is.
+                // A slot in the key's own bucket may have been emptied later. In a bucket that the
+                // key's search passed, no slot is ever empty.
                 Slot::Empty if earlier / bucket::<K, V>() == slot as u64 / bucket::<K, V>() => {}
                 Slot::Empty => return Err(format!("key {key} in slot {slot} is behind the empty slot {earlier}")),
                 Slot::Removed(owner) if owner == key => {
@@ -135,7 +136,7 @@ pub fn decode<K: Key, V: Value>(
         }
         found.lengths.push(length);
     }
-    // The widest cell has two words, the lower half in the first one.
+    // The widest cell has two words; the first word is the lower half.
     let cell = (beside[1] as u128) << 64 | beside[0] as u128;
     match cell.checked_sub(1 << Half::<K, V>::BITS) {
         None if cell == 0 => {}
@@ -152,7 +153,7 @@ pub fn words_of<K: Key, V: Value>(map: &LinearMap<K, V>) -> Result<Vec<PackedPai
     map.table().words().download(map.device().default_stream()).map_err(|error| error.to_string())
 }
 
-/// Decodes a map, or says what is wrong with its words or with what it reports.
+/// Decodes a map, or says what is wrong with its words or with its statistics.
 pub fn check_linear_map<K: Key, V: Value>(map: &LinearMap<K, V>) -> Result<Decoded<K, V>, String> {
     let beside = map.table().header().download(map.device().default_stream()).map_err(|error| error.to_string())?;
     let found = decode::<K, V>(&words_of(map)?, &beside, map.table().layout())?;
@@ -182,7 +183,7 @@ pub fn check_pairs<K: Key, V: Value>(
 /// An operation and its answer.
 pub type Done<K, V> = (LinearOperation<K, V>, Option<V>);
 
-/// Returns two values combined.
+/// Returns the fold of two values.
 fn combined<V: Value>(fold: Fold<V>, held: V, value: V) -> V {
     match fold {
         _ if fold == Fold::SUM => V::from_u64(held.to_u64().wrapping_add(value.to_u64())),
@@ -202,12 +203,13 @@ fn after<K: Key, V: Value>(operation: LinearOperation<K, V>, before: Option<V>) 
     }
 }
 
-/// Returns whether there is an order in which the operations, all on one key, give these answers
-/// and lead from `first` to `last`.
+/// Returns whether the operations, all on one key, can have run in some order that gives these
+/// answers and leads from `first` to `last`.
 ///
-/// Each operation is an edge from the state that it answered with to the one that it left. An order
-/// is a walk along all edges, once each. It exists exactly if the edges at each state balance,
-/// except at the first and the last, and all are connected to the first.
+/// Each operation is an edge from the state that it answered with to the state that it left. An
+/// order is a walk along all edges, each of them once. Such a walk exists exactly if the edges at
+/// each state balance, except at the first and the last, and all edges are connected to the first
+/// state.
 pub fn in_some_order<K: Key, V: Value>(first: Option<V>, done: &[Done<K, V>], last: Option<V>) -> bool {
     let mut surplus: HashMap<Option<V>, i64> = HashMap::new();
     let mut neighbours: HashMap<Option<V>, Vec<Option<V>>> = HashMap::new();
@@ -227,8 +229,8 @@ pub fn in_some_order<K: Key, V: Value>(first: Option<V>, done: &[Done<K, V>], la
     surplus.values().all(|&surplus| surplus == 0) && neighbours.keys().all(|state| reached.contains(state))
 }
 
-/// Says for which key the answers of a batch have no order; keys that are not in the batch must be
-/// unchanged.
+/// Says for which key no order of the batch's operations gives their answers; keys that are not in
+/// the batch must be unchanged.
 pub fn check_answers<K: Key, V: Value>(
     before: &HashMap<K, V>,
     done: impl IntoIterator<Item = Done<K, V>>,

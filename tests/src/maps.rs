@@ -1,4 +1,4 @@
-//! Checks of all that a map of any design says of its pairs.
+//! Checks of all answers that a map of any design gives about its pairs.
 
 use crate::extendible_checker::check_extendible_map;
 use crate::page_checker::{check_page_map, same_pairs};
@@ -63,7 +63,7 @@ impl Checked for Linear {
     }
 }
 
-/// Fails unless every key takes a probe, except the one that has a cell of its own.
+/// Fails unless every key takes a probe, except a key that has a cell of its own.
 fn all_probed<K: Key, V>(lengths: warpnest::Result<ProbeLengths>, reference: &HashMap<K, V>) -> Result<(), String> {
     let probed: u64 = lengths.map_err(|error| error.to_string())?.histogram.iter().sum();
     match reference.keys().filter(|&&key| key != K::ALL_ONES).count() as u64 {
@@ -109,18 +109,18 @@ pub fn check<K: Key, V: Value, D: Checked>(
     same_pairs(&keys.into_iter().zip(values).collect(), reference)
 }
 
-/// Fails unless the map has the pairs of `reference` and nothing else, by all of its methods.
+/// Fails unless all methods of the map agree that it has the pairs of `reference` and nothing else.
 pub fn equals<K: Key, V: Value, D: Checked>(map: &BulkMap<K, V, D>, reference: &HashMap<K, V>) {
     let keys: Vec<K> = reference.keys().copied().collect();
     looks_like(map, reference, &keys);
 }
 
-/// Fails unless the map has each key's last value and nothing else, by all of its methods.
+/// Fails unless all methods of the map agree that it has each key's last value and nothing else.
 pub fn holds<K: Key, V: Value, D: Checked>(map: &BulkMap<K, V, D>, keys: &[K], values: &[V]) {
     looks_like(map, &keys.iter().copied().zip(values.iter().copied()).collect(), keys);
 }
 
-/// Fails unless the map is empty; `once` are keys that it had or was to have.
+/// Fails unless the map is empty; `once` are keys that it had or should have got.
 pub fn is_empty<K: Key, V: Value, D: Checked>(map: &BulkMap<K, V, D>, once: &[K]) {
     looks_like(map, &HashMap::new(), once);
 }
@@ -133,7 +133,7 @@ fn looks_like<K: Key, V: Value, D: Checked>(map: &BulkMap<K, V, D>, reference: &
     }
 }
 
-/// Fails unless lookups whose answers are too short or too long are refused.
+/// Fails unless lookups refuse buffers for answers that are too short or too long.
 pub fn refuses_other_lengths<K: Key, V: Value>(map: &BulkMap<K, V, impl Design>) {
     let (device, stream) = (map.device(), map.device().default_stream());
     for (length, words) in [(3, 1), (33, 2)] {

@@ -1,15 +1,16 @@
-//! Files that somebody crafted: random changes of a saved one, with all checksums made right again.
+//! Files that somebody crafted: random changes of a saved file, with all checksums made right
+//! again.
 
 use crate::files::{PAGE, repair, sections};
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::Rng;
 
-/// Returns a number below `end`.
+/// Returns a random number below `end`.
 fn below(random: &mut Xoshiro256StarStar, end: usize) -> usize {
     (random.next_u64() % end.max(1) as u64) as usize
 }
 
-/// Returns a word that code may not expect: a bit, few, all but few, or anything.
+/// Returns a word that code may not expect: a bit, few bits, nearly all bits, or any bits.
 fn word(random: &mut Xoshiro256StarStar) -> u64 {
     match below(random, 6) {
         0 => 1 << below(random, 64),
@@ -21,7 +22,7 @@ fn word(random: &mut Xoshiro256StarStar) -> u64 {
     }
 }
 
-/// Changes numbers of the header, or some of the data; makes the checksums right.
+/// Changes numbers of the header, or some of the data, and then makes the checksums right.
 pub fn mutate(bytes: &mut [u8], random: &mut Xoshiro256StarStar) {
     for _ in 0..1 + below(random, 4) {
         change(bytes, random);
@@ -31,10 +32,10 @@ pub fn mutate(bytes: &mut [u8], random: &mut Xoshiro256StarStar) {
 
 fn change(bytes: &mut [u8], random: &mut Xoshiro256StarStar) {
     let data = sections(bytes);
-    // A change may have made the number of numbers any.
+    // An earlier change may have replaced the count of numbers by any value.
     let numbers = (u32::from_le_bytes(bytes[16..20].try_into().unwrap()) as usize).min(400) + data.len();
     if below(random, 3) == 0 {
-        // A number of the header, or the length of a section.
+        // This changes a number of the header, or the length of a section.
         let at = 32 + 8 * below(random, numbers);
         let old = u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
         let new = match below(random, 4) {
@@ -53,7 +54,7 @@ fn change(bytes: &mut [u8], random: &mut Xoshiro256StarStar) {
     }
     let section = data[below(random, data.len())].clone();
     let at = section.start + below(random, section.len());
-    // The start of a word of 32 or of 64 bits at some byte of the section, and its end.
+    // This is the range of the 32-bit or 64-bit word that contains a byte of the section.
     let word_at = |at: usize, size: usize| {
         let at = section.start + (at - section.start) / size * size;
         at..(at + size).min(section.end)
@@ -68,7 +69,7 @@ fn change(bytes: &mut [u8], random: &mut Xoshiro256StarStar) {
             bytes[place.clone()].copy_from_slice(&new[..place.len()]);
         }
         4 => {
-            // A word is a little more or less, or has another bit.
+            // A word becomes a little larger or smaller, or one of its bits is flipped.
             let place = word_at(at, size);
             let mut old = [0; 8];
             old[..place.len()].copy_from_slice(&bytes[place.clone()]);
@@ -77,7 +78,7 @@ fn change(bytes: &mut [u8], random: &mut Xoshiro256StarStar) {
             bytes[place.clone()].copy_from_slice(&new.to_le_bytes()[..place.len()]);
         }
         5 => {
-            // Two words change places.
+            // Two words are swapped.
             let (one, other) = (word_at(at, size), word_at(section.start + below(random, section.len()), size));
             if one.len() == other.len() {
                 let held = bytes[one.clone()].to_vec();
@@ -86,14 +87,14 @@ fn change(bytes: &mut [u8], random: &mut Xoshiro256StarStar) {
             }
         }
         6 => {
-            // Some words are copied to another place: keys twice, a bucket twice.
+            // Some words are copied elsewhere, so keys or a whole bucket occur twice.
             let length = (4 << below(random, 6)).min(section.len());
             let from = section.start + below(random, section.len() - length + 1) / 4 * 4;
             let to = section.start + below(random, section.len() - length + 1) / 4 * 4;
             bytes.copy_within(from..from + length, to);
         }
         7 => {
-            // One word in all of a part.
+            // The same word fills a whole part.
             let (start, new) = (word_at(at, size).start, word(random).to_le_bytes());
             let end = section.end.min(start + size * below(random, 64));
             for place in bytes[start..end].chunks_exact_mut(size) {
@@ -101,7 +102,7 @@ fn change(bytes: &mut [u8], random: &mut Xoshiro256StarStar) {
             }
         }
         _ => {
-            // A part, or all of it, is overwritten.
+            // A part of the section, or all of it, is overwritten.
             let end = if below(random, 4) == 0 { section.end } else { section.end.min(at + below(random, 200)) };
             let byte = [0, 0xff, random.next_u64() as u8][below(random, 3)];
             bytes[at..end].fill(byte);

@@ -1,5 +1,5 @@
-//! Batches that change the first pages of a table that would be too large as a whole, by the
-//! kernels of the page map.
+//! Batches that change the first pages of a table, by the kernels of the page map. The whole table
+//! would be too large for a test.
 
 use crate::null;
 use crate::pages::Pages;
@@ -11,30 +11,30 @@ use gpu_kernels::types::{Payload, Scalar, WordOf};
 use warpnest::types::WordKey as Key;
 use warpnest::{Buffer, Device, Result};
 
-/// The number of threads of a block that rewrites a page.
+/// The count of threads of a block that rewrites a page.
 const THREADS: usize = 384;
 
-/// The way of a batch to its pages.
+/// The way in which a batch changes pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// Pair by pair, in the table's memory.
+    /// The batch changes single pairs, directly in the table's memory.
     Directly,
-    /// Page by page, with pairs in any order.
+    /// The batch is split by pages, with pairs in any order.
     ByPages,
-    /// Page by page, with pairs in order.
+    /// The batch is split by pages, with pairs in order.
     ByPagesInOrder,
 }
 
-/// What a removal says.
+/// The results of a removal.
 #[derive(Clone, Debug)]
 pub struct Removed<W> {
     /// The words of the header.
     pub header: Vec<u64>,
-    /// The values that the keys had; none if they were removed page by page.
+    /// The values that the keys had; empty if the keys were removed page by page.
     pub answers: Vec<Option<W>>,
 }
 
-/// A batch, split by pages: each page's keys, mixed, in a bin of one capacity.
+/// A batch that is split by pages: each page's mixed keys are in a bin; all bins have one capacity.
 struct Bins<K> {
     keys: Vec<K>,
     counts: Vec<u32>,
@@ -57,8 +57,8 @@ impl<K: Key, V: Payload> Pages<K, V> {
         let mut left = Buffer::<u32>::zeroed(device, pairs.len())?;
         let mut header = Buffer::<u64>::zeroed(device, header::WORDS)?;
         let plan = AddParams { layout: self.layout, pairs: pairs.len() as u64, index_bits: 0, padding: 0 };
-        // SAFETY: keys are unique, so there need be no index; header and list have their words, and
-        // all pairs belong to the pages.
+        // SAFETY: keys are unique, so the index may be missing; header and list have their words,
+        // and all pairs belong to the pages.
         unsafe {
             stream.launch(pairs.len(), |uses| AddDirectly::<K, V> {
                 keys: uses.read(&keys),
@@ -70,7 +70,7 @@ impl<K: Key, V: Payload> Pages<K, V> {
                 header: uses.write(&mut header),
                 plan,
             })?;
-            // Two blocks, which share the pages.
+            // Two blocks run, and they share the pages.
             stream.launch(2 * THREADS, |uses| EvictLeft::<K, V> {
                 keys: uses.read(&keys),
                 values: uses.read(&values),
@@ -95,7 +95,7 @@ impl<K: Key, V: Payload> Pages<K, V> {
         }
         let mut keys = bins.keys;
         if !in_order && K::BITS == V::VALUE_BITS {
-            // Key and value side by side.
+            // Each key is followed by its value.
             keys = keys.iter().zip(&values).flat_map(|(key, value)| [*key, K::from_u64(value.to_u64())]).collect();
         }
         let (keys, values) = (Buffer::from_slice(device, &keys)?, Buffer::from_slice(device, &values)?);
@@ -106,7 +106,7 @@ impl<K: Key, V: Payload> Pages<K, V> {
         let mut list = Buffer::<u64>::zeroed(device, list_words as usize)?;
         let plan = self.plan(bins.capacity, pairs.len());
         // SAFETY: there is a count for each page, and the list has capacity for all keys. All pairs
-        // belong to the pages, whose words are there.
+        // belong to the pages, all words of which exist.
         unsafe {
             stream.launch_dyn(self.pages() as usize * THREADS, |uses| {
                 let add = AddToPages::<K, V, false> {
@@ -157,8 +157,8 @@ impl<K: Key, V: Payload> Pages<K, V> {
         let bins = self.bins(keys.iter().copied());
         let plan = self.plan(bins.capacity, keys.len());
         let (keys, counts) = (Buffer::from_slice(device, &bins.keys)?, Buffer::from_slice(device, &bins.counts)?);
-        // SAFETY: there is a count for each page. All keys belong to the pages, whose words are
-        // there.
+        // SAFETY: there is a count for each page. All keys belong to the pages, all words of which
+        // exist.
         unsafe {
             stream.launch(self.pages() as usize * THREADS, |uses| RemoveFromPages::<K, V> {
                 keys: uses.read(&keys),

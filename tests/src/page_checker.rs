@@ -7,14 +7,14 @@ use std::collections::{HashMap, HashSet};
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Buffer, Device, PageMap, PageSet};
 
-/// Returns the first mixed key whose home is `bucket`. The share of mixed keys below it equals the
-/// share of buckets below.
+/// Returns the lowest mixed key whose home is `bucket`. The share of mixed keys below it equals the
+/// share of buckets below `bucket`.
 fn first_of(bucket: u64, buckets: u64, key_bits: u32) -> u128 {
     ((bucket as u128) << key_bits).div_ceil(buckets as u128)
 }
 
 /// Decodes the first `pages` pages of a table with `layout`, or says what is wrong with them. Keys
-/// alone have values of 0. Words after those pages are ignored.
+/// without values get the value 0. Words after those pages are ignored.
 pub fn pairs_of_pages<K: Key, V: Payload>(
     layout: &Layout,
     words: &[u64],
@@ -44,22 +44,22 @@ pub fn pairs_of_pages<K: Key, V: Payload>(
 struct Table<'t> {
     layout: &'t Layout,
     words: Words<&'t [u64]>,
-    /// The number of buckets of the whole table.
+    /// The count of buckets of the whole table.
     buckets: u64,
 }
 
-/// Where a pair is, by its bucket and its tag.
+/// The location of a pair, decoded from its bucket and its tag.
 struct Place {
     page_first: u64,
     home: u64,
     home_in_page: u32,
     remainder: u64,
-    /// The number of the bucket among the candidates.
+    /// The index of the bucket among the key's candidates.
     number: u32,
 }
 
 impl<'t> Table<'t> {
-    /// Checks the sizes.
+    /// Checks the sizes of words and layout.
     fn of<K: Key, V: Payload>(layout: &'t Layout, words: &'t [u64], pages: u32) -> Result<Self, String> {
         let bits = <K::PackedWord<V> as Scalar>::BITS;
         let page_buckets = layout.page_buckets as u64;
@@ -91,7 +91,7 @@ impl<'t> Table<'t> {
         Ok(Self { layout, words, buckets: all })
     }
 
-    /// Returns what the tag in a slot of a bucket says.
+    /// Returns the location that the tag in a slot of a bucket encodes.
     fn place_of<K: Key, V: Payload>(&self, bucket: u64, tag: u64) -> Result<Place, String> {
         let (layout, page_buckets) = (self.layout, self.layout.page_buckets as u64);
         let (number, remainder) = ((tag - 1) / layout.remainders, (tag - 1) % layout.remainders);
@@ -120,12 +120,13 @@ impl<'t> Table<'t> {
         let (layout, all, remainders) = (self.layout, self.buckets, self.layout.remainders);
         let (first, next) = (first_of(home, all, K::BITS), first_of(home + 1, all, K::BITS));
         let wide = if self.words.bits == 32 {
-            // The first mixed key whose offset in the home's share of all is at least the
-            // remainder's.
+            // This is the lowest mixed key whose relative offset in the home's range is at least
+            // the remainder's share.
             let part = ((remainder as u128) << 32).div_ceil(remainders as u128);
             (((home as u128) << 32) + part).div_ceil(all as u128)
         } else {
-            // The one mixed key from the home's first on whose low bits are the remainder.
+            // This is the one mixed key, starting at the home's first, whose low bits are the
+            // remainder.
             first + (remainder.wrapping_sub(first as u64) & (remainders - 1)) as u128
         };
         let says = || ((wide as u64).wrapping_mul(all) % (1 << 32) * remainders) >> 32;
@@ -145,7 +146,7 @@ impl<'t> Table<'t> {
         Ok(key)
     }
 
-    /// Checks that a lookup comes from a key's home to its place.
+    /// Checks that a lookup that starts at a key's home reaches the key's bucket.
     fn check_path(&self, place: &Place) -> Result<(), String> {
         let &Place { page_first, home, home_in_page, remainder, number } = place;
         if number > 0 && !self.words.lets_through(home, remainder) {
@@ -160,7 +161,7 @@ impl<'t> Table<'t> {
     }
 }
 
-/// Compares the pairs that were found with those that were expected.
+/// Compares the found pairs with the expected pairs.
 pub fn same_pairs<K: Key, V: Scalar>(found: &HashMap<K, V>, expected: &HashMap<K, V>) -> Result<(), String> {
     for (key, value) in found {
         match expected.get(key) {

@@ -3,28 +3,28 @@
 /// The fields of a bucket of eight words, as drawn in `page/form/bucket.rs`.
 #[derive(Clone, Debug)]
 pub struct Shape {
-    /// The number of slots.
+    /// The count of slots.
     pub slots: usize,
-    /// The number of words with tags; the others have the values.
+    /// The count of words with tags; the other words have the values.
     pub tag_words: usize,
     tags_of_word: usize,
-    /// The number of bits of a tag.
+    /// The count of bits of a tag.
     pub tag_bits: u32,
-    /// The word and the bit of each class of remainders.
+    /// The word and the bit of each class of remainders in the filter.
     filters: Vec<(usize, u32)>,
 }
 
 impl Shape {
-    /// Returns the shape of buckets with so many slots.
+    /// Returns the shape of buckets with `slots` slots.
     ///
     /// # Errors
-    /// A text that says that there are none.
+    /// A text that says that there are no such buckets.
     pub fn of(slots: u32, word_bits: u32) -> Result<Self, String> {
         let [tag_words, tags_of_word, tag_bits] = match (slots, word_bits) {
             (6, 32) => [2, 3, 10],
             (5, 32) => [3, 2, 16],
             (4, _) => [4, 1, word_bits as usize - 1],
-            // Keys alone.
+            // These have keys alone.
             (24, 32) => [8, 3, 10],
             (15, 32) => [8, 2, 16],
             (8, _) => [8, 1, word_bits as usize - 1],
@@ -43,21 +43,21 @@ impl Shape {
         self.tag_words == 8
     }
 
-    /// Returns the word of a slot's tag, and the tag's first bit in it.
+    /// Returns the index of the word with a slot's tag, and the tag's first bit in that word.
     fn place_of_tag(&self, slot: usize) -> (usize, u32) {
         (slot / self.tags_of_word, (slot % self.tags_of_word) as u32 * self.tag_bits)
     }
 }
 
-/// A slot: the number of its bucket, and its own in the bucket.
+/// A slot: the index of its bucket, and the index of the slot in the bucket.
 pub type Slot = (u64, usize);
 
-/// The words of a table as its kernels see them: of 32 or 64 bits.
+/// The words of a table, of 32 or 64 bits as its kernels access them.
 #[derive(Clone, Debug)]
 pub struct Words<W> {
-    /// All words, as 64-bit ones.
+    /// All words, stored as 64-bit words.
     pub words: W,
-    /// The bits of a word.
+    /// The count of bits of a word.
     pub bits: u32,
     /// The fields of a bucket.
     pub shape: Shape,
@@ -91,7 +91,8 @@ impl<W: AsRef<[u64]>> Words<W> {
         (0..self.shape.slots).all(|slot| self.tag((bucket, slot)) != 0)
     }
 
-    /// Returns whether a bucket's filter says that a key with this remainder may be elsewhere.
+    /// Returns whether a bucket's filter says that a key with this remainder may be in another
+    /// bucket.
     pub fn lets_through(&self, bucket: u64, remainder: u64) -> bool {
         let (word, bit) = self.shape.filters[remainder as usize % self.shape.filters.len()];
         self.word(bucket, word) >> bit & 1 == 1

@@ -1,5 +1,5 @@
-//! The first pages of a table that would be too large as a whole, built by the kernels of the page
-//! map.
+//! The first pages of a table, built by the kernels of the page map. The whole table would be too
+//! large for a test.
 
 use crate::null;
 use gpu_kernels::page::{
@@ -11,7 +11,7 @@ use gpu_kernels::types::{Payload, Scalar, WordOf};
 use warpnest::types::WordKey as Key;
 use warpnest::{Buffer, Device, Result};
 
-/// The number of buckets that a block of [`Unpack`] writes out.
+/// The count of buckets that a block of [`Unpack`] writes out.
 const UNPACK_BUCKETS: u64 = 256;
 
 /// The arrangement of the pairs from which pages are built.
@@ -21,12 +21,12 @@ pub enum Source {
     Bins,
     /// Bins without gaps, as a repeated split leaves them.
     Starts,
-    /// Bins without gaps and without values: all values are to be 0. Only where keys may be
-    /// repeated.
+    /// Bins without gaps and without values, so all values are 0. They are allowed only where keys
+    /// may be repeated.
     KeysAlone,
-    /// The order of the pages, with keys that are not mixed, as radix passes leave them.
+    /// Pairs in the order of the pages, with keys that are not mixed, as radix passes leave them.
     Sorted,
-    /// The user's order, for a single page.
+    /// Pairs in the user's order, for a single page.
     Input,
 }
 
@@ -35,34 +35,34 @@ pub enum Source {
 pub struct Pages<K: Key, V: Payload> {
     /// The layout of the whole table.
     pub layout: Layout,
-    /// The words of its first pages, and some zeros.
+    /// The words of the first pages, followed by some zeros.
     pub words: Buffer<u64>,
     /// The results of the build.
     pub header: Vec<u64>,
-    /// The repeated keys that a build without order has listed: their buckets and remainders.
+    /// The buckets and remainders of the repeated keys that a build without order has listed.
     pub listed: Vec<(u64, u64)>,
     pages: u32,
     types: std::marker::PhantomData<(K, V)>,
 }
 
-/// What a build knows of its keys.
+/// What a build knows about its keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Known {
-    /// Keys are unique.
+    /// The keys are unique.
     Unique,
-    /// Pairs are in the order of the input.
+    /// Pairs are in the order of the input, which decides between copies.
     InOrder,
-    /// Nothing.
+    /// Nothing is known.
     Nothing,
 }
 
-/// The capacity of each page's own part of a list of repeated keys.
+/// The capacity of each page's own part of the list of repeated keys.
 const OWN: u32 = 16;
 
-/// The number of threads of a block that builds a page.
+/// The count of threads of a block that builds a page.
 const THREADS: u64 = 384;
 
-/// Returns the key of page `page` whose mixed key has `bits` after the page's number.
+/// Returns the key of page `page` whose mixed key has `bits` after the page's index.
 pub fn key_of_page<K: Key>(layout: &Layout, page: u32, bits: u64) -> K {
     let below = K::from_u64(bits).to_u64() >> layout.page_bits;
     let mixed = ((page as u128) << (K::BITS - layout.page_bits)) as u64 | below;
@@ -70,15 +70,16 @@ pub fn key_of_page<K: Key>(layout: &Layout, page: u32, bits: u64) -> K {
 }
 
 impl<K: Key, V: Payload> Pages<K, V> {
-    /// Builds the pages from the pairs of each, as a split hands them over: in the order of the
-    /// input, with their keys mixed. Values of keys alone are ignored.
+    /// Builds the pages from the pairs of each page, as a split leaves them: in the order of the
+    /// input, with mixed keys. Values are ignored if the pages have keys alone.
     pub fn build(device: &Device, layout: Layout, pairs: &[Vec<(K, WordOf<V>)>], repeats: bool) -> Result<Self> {
         let known = if repeats { Known::InOrder } else { Known::Unique };
         Self::build_from(Source::Bins, device, layout, pairs, known)
     }
 
-    /// Builds pages as [`Pages::build`] does, from pairs that are arranged as `source` says, in the
-    /// order of the input. The list of a build that knows nothing of its keys has capacity for all.
+    /// Builds pages as [`Pages::build`] does, from pairs that are arranged according to `source`.
+    /// If the build knows nothing about its keys, its list of repeated keys has capacity for all of
+    /// them.
     pub fn build_from(
         source: Source,
         device: &Device,
@@ -117,13 +118,13 @@ impl<K: Key, V: Payload> Pages<K, V> {
         let counts = Buffer::from_slice(device, &counts)?;
         let starts = Buffer::from_slice(device, &starts)?;
         let in_pages = pairs.iter().map(Vec::len).sum::<usize>() as u32;
-        // A page that starts again lists its repeated keys again.
+        // A page that is built again lists its repeated keys again.
         let sizes = ListSizes { pages: pairs.len() as u32, own: OWN, common: 4 * in_pages, padding: 0 };
         let list_words = REPEAT_WORDS * sizes.entries() + (pairs.len() as u64).div_ceil(2);
         let mut list = Buffer::<u64>::zeroed(device, list_words as usize)?;
         let plan = BuildParams { layout, page_capacity: capacity as u64, pairs: all, split: split as u32, zeroed: 0 };
-        // SAFETY: counts and words are there for all pages, and the list has capacity for all keys.
-        // The kernels' documentation allows the nulls.
+        // SAFETY: all pages have counts and words, and the list has capacity for all keys. The
+        // kernels' documentation allows the nulls.
         unsafe {
             stream.launch_dyn(pairs.len() * THREADS as usize, |uses| {
                 let build = BuildPages::<K, V, false> {
@@ -159,7 +160,7 @@ impl<K: Key, V: Payload> Pages<K, V> {
         Ok(Self { layout, words, header, listed, pages: pairs.len() as u32, types: std::marker::PhantomData })
     }
 
-    /// Returns the entries of a list of which `common` are in the common part.
+    /// Returns the entries of a list that has `common` entries in its common part.
     fn listed(list: &[u64], sizes: &ListSizes, common: u64) -> Vec<(u64, u64)> {
         assert!(common <= sizes.common as u64, "{common} entries in a list for {}", sizes.common);
         let (entries, lengths) = list.split_at((REPEAT_WORDS * sizes.entries()) as usize);
@@ -170,7 +171,7 @@ impl<K: Key, V: Payload> Pages<K, V> {
         all.map(|entry| (entries[2 * entry as usize], entries[2 * entry as usize + 1])).collect()
     }
 
-    /// Returns the number of pages.
+    /// Returns the count of pages.
     pub fn pages(&self) -> u32 {
         self.pages
     }
@@ -210,7 +211,7 @@ impl<K: Key, V: Payload> Pages<K, V> {
         let mut values = Buffer::<V::Word>::zeroed(device, capacity)?;
         let mut count = Buffer::<u64>::zeroed(device, 1)?;
         let plan = UnpackParams { layout: self.layout, capacity: capacity as u64 };
-        // SAFETY: the outputs have capacity for all slots; words for whole blocks are there.
+        // SAFETY: the outputs have capacity for all slots, and the words of whole blocks exist.
         unsafe {
             stream.launch(buckets as usize, |uses| Unpack::<K, V> {
                 words: uses.read(&self.words).cast(),

@@ -1,5 +1,5 @@
-//! The random numbers of tests. One seed determines all; it is printed when a test fails and can be
-//! given again.
+//! The random numbers of tests. They follow from one seed, which is printed when a test fails and
+//! can be set again.
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -10,11 +10,11 @@ use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
 use std::panic::Location;
 use std::sync::LazyLock;
 
-/// Returns the seed of this run: `WARPNEST_SEED`, or another each time. It is printed if a test
-/// fails.
+/// Returns the seed of this run: `WARPNEST_SEED`, or a different seed in each run. It is printed if
+/// a test fails.
 ///
-/// Inputs of properties, interleavings of the interpreter and shuffles of the checking engine
-/// follow from it. They follow for each test as if it ran alone.
+/// The inputs of properties, the interleavings of the interpreter and the shuffles of the checking
+/// engine follow from it. Other tests do not change them.
 pub fn seed() -> u64 {
     static SEED: LazyLock<u64> = LazyLock::new(|| {
         let given = std::env::var("WARPNEST_SEED").ok();
@@ -41,9 +41,9 @@ pub fn derived(purpose: impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// Runs a property with inputs from a strategy. They follow from the seed, the calling line, and
-/// the number of properties that the thread has run. Returns what is wrong with the smallest input
-/// that fails.
+/// Runs a property with inputs from a strategy. The inputs follow from the seed, the calling line,
+/// and the count of properties that the thread has run. Returns what is wrong with the smallest
+/// input that fails.
 #[track_caller]
 pub fn run_property<S: Strategy<Value: 'static> + 'static>(
     cases: u32,
@@ -57,7 +57,7 @@ pub fn run_property<S: Strategy<Value: 'static> + 'static>(
     })
 }
 
-/// An input of any property: so proptest is compiled once, and not for each.
+/// An input of any property. With a single type of input, proptest is compiled only once.
 struct AnyInput(Box<dyn Input>);
 
 impl Debug for AnyInput {

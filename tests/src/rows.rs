@@ -1,4 +1,4 @@
-//! Rows of several sizes, and the row map beside `std::collections::HashMap`.
+//! Rows of several sizes, and the comparison of a row map with `std::collections::HashMap`.
 
 use crate::extendible_parts::small;
 use bytemuck::Pod;
@@ -11,10 +11,10 @@ use warpnest::types::{Plain, WordKey as Key};
 
 /// A design of the map under a row map.
 pub trait Under: Changes {
-    /// Returns a configuration of maps that begin small, so that they grow in tests.
+    /// Returns a configuration of maps that begin small, so they grow in tests.
     ///
-    /// An extendible map begins with 8192 buckets by default, 5 MB that every copy and every check
-    /// of a map of few keys goes through.
+    /// An extendible map begins with 8192 buckets (5 MB) by default, and every copy and every check
+    /// of a map of few keys would read all of them.
     fn config(seed: u64) -> Config<Self>;
 }
 
@@ -38,7 +38,8 @@ impl Under for Extendible {
 
 /// A row that tests make.
 pub trait Row: Plain + Pod + Debug + PartialEq {
-    /// Returns the row of a number. All of its words differ from the words of other numbers' rows.
+    /// Returns the row that follows from a seed. All of its words differ from the words of other
+    /// seeds' rows.
     fn from_seed(seed: u64) -> Self;
 }
 
@@ -54,12 +55,12 @@ impl<const N: usize> Row for [u64; N] {
     }
 }
 
-/// Returns `n` rows that follow from a number.
+/// Returns `n` rows that follow from a seed.
 pub fn rows_of<R: Row>(n: usize, seed: u64) -> Vec<R> {
     (0..n as u64).map(|i| R::from_seed(seed.wrapping_add(i))).collect()
 }
 
-/// Checks all that a map says of itself and of its keys, and of other queries.
+/// Checks all answers of a map about itself, about its keys, and about other queries.
 pub fn check<K: Key, R: Row, D: Changes>(
     map: &RowMap<K, R, D>,
     reference: &HashMap<K, R>,
@@ -81,7 +82,7 @@ pub fn check<K: Key, R: Row, D: Changes>(
     if pairs.len() != reference.len() || pairs.iter().any(|(key, row)| reference.get(key) != Some(row)) {
         return Err(format!("{} pairs are written out, and not those of the reference", pairs.len()));
     }
-    // No two keys have the same row, and each row is one that there is.
+    // No two keys have the same row, and each row index is valid.
     let mut numbers: Vec<u32> = map.map().values().map_err(said)?.collect();
     numbers.sort_unstable();
     numbers.dedup();

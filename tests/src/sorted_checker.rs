@@ -4,8 +4,8 @@ use gpu_kernels::sorted::GROUP;
 use warpnest::SortedMap;
 use warpnest::types::{WordKey as Key, WordValue as Value};
 
-/// Says what is wrong with the keys and the index of a map of `length` keys. The layout is computed
-/// again here, from docs/sort-by-key.md.
+/// Says what is wrong with the keys and the index of a map of `length` keys. The check computes the
+/// layout again, from docs/sort-by-key.md.
 pub fn check_sorted_map<K: Key, V: Value>(map: &SortedMap<K, V>) -> Result<(), String> {
     let length = map.len();
     let keys = map.table().keys().download(map.device().default_stream()).map_err(|error| error.to_string())?;
@@ -21,7 +21,7 @@ pub fn check_index<K: Key>(keys: &[K], length: usize) -> Result<(), String> {
     let (mut level, mut first, mut number) = (keys[..length].to_vec(), 0, 0);
     loop {
         let mut expected = level.clone();
-        // At least one key that is all ones, and whole groups.
+        // Each level ends with an all-ones key or several, and consists of whole groups.
         expected.push(K::ALL_ONES);
         expected.resize(expected.len().next_multiple_of(group), K::ALL_ONES);
         let found = keys.get(first..first + expected.len()).ok_or("the keys have no room for the index")?;

@@ -1,18 +1,18 @@
-//! The CPU time of each test, for a limit that `cargo xtask check` keeps.
+//! The CPU time of each test, which `cargo xtask check` compares with a limit.
 //!
-//! Each test has a thread, and what it asks of this crate first begins its watch. Time of other
-//! threads, such as a pool's, is not counted. When the process ends, the times are written to a
-//! file of the program in the folder `test-times` of the target folder.
+//! Each test has its own thread, and its measurement begins with its first call of this crate. The
+//! time of other threads, such as a pool's, is not counted. When the process ends, the times are
+//! written to a file of the program in the folder `test-times` of the target folder.
 
 use std::cell::RefCell;
 use std::fmt::Write;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-/// The names and CPU times, in seconds, of the tests that ended.
+/// The CPU time in seconds and the name of each test that ended.
 static ENDED: Mutex<Vec<(f64, String)>> = Mutex::new(Vec::new());
 
-/// The name of a test, whose time is read when its thread ends.
+/// The name of a test, whose CPU time is read when its thread ends.
 struct Watch(Option<String>);
 
 impl Drop for Watch {
@@ -23,17 +23,17 @@ impl Drop for Watch {
     }
 }
 
-/// Returns the CPU time of this thread. Only Linux tells it in a file.
+/// Returns the CPU time of this thread in seconds. Only Linux provides it in a file.
 fn seconds() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     Some(text.split_whitespace().next()?.parse::<u64>().ok()? as f64 / 1e9)
 }
 
-/// Begins to watch the test of this thread. A test of the main thread has none of its own.
+/// Begins to measure the test of this thread. A test that runs on the main thread is not measured.
 pub(crate) fn watch() {
     thread_local!(static WATCH: RefCell<Watch> = const { RefCell::new(Watch(None)) });
     let name = || std::thread::current().name().filter(|name| *name != "main").unwrap_or_default().to_owned();
-    // A thread that ends has no watch any more.
+    // While a thread ends, its measurement is no longer accessible.
     let _ = WATCH.try_with(|watch| _ = watch.borrow_mut().0.get_or_insert_with(name));
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A thread that ends the process if a case does not end, since nothing else can.
+/// A thread that ends the process if a case exceeds the limit, since nothing else can.
 #[derive(Debug)]
 pub struct Watch {
     case: Arc<Mutex<Option<(Instant, String)>>>,
@@ -16,7 +16,7 @@ impl Watch {
         let case = Arc::new(Mutex::new(None::<(Instant, String)>));
         let watched = Arc::downgrade(&case);
         std::thread::spawn(move || {
-            // It ends with the watch.
+            // The thread ends when the `Watch` is dropped.
             while let Some(case) = watched.upgrade() {
                 if let Some((began, name)) = &*case.lock().unwrap_or_else(PoisonError::into_inner)
                     && began.elapsed() > limit
@@ -32,7 +32,7 @@ impl Watch {
         Self { case }
     }
 
-    /// Carries out a case of this name; returns how long it took, too.
+    /// Runs a case of this name, and returns its result and its duration.
     pub fn over<T>(&self, name: &str, case: impl FnOnce() -> T) -> (T, Duration) {
         let set = |to| *self.case.lock().unwrap_or_else(PoisonError::into_inner) = to;
         let began = Instant::now();

@@ -1,5 +1,5 @@
-//! The C++ header beside the tables themselves: it is compiled for the host, and its functions ask
-//! tables of the CPU engine through the refs that kernels get.
+//! The C++ header, tested against the tables themselves. It is compiled for the host, and its
+//! functions query tables of the CPU engine through the refs that kernels get.
 
 use libloading::{Library, Symbol};
 use proptest::prelude::*;
@@ -17,7 +17,7 @@ use warpnest::{CuckooConfig, CuckooSet, Device, LinearConfig, LinearMap, PageCon
 use warpnest_tests::random::run_property;
 use warpnest_tests::{family, is_thorough, key, null, of_all_widths};
 
-/// The functions of tests/cpp/asked.cpp; none if there is no compiler for C++.
+/// The functions of tests/cpp/asked.cpp, or `None` if there is no C++ compiler.
 static ASKED: LazyLock<Option<Library>> = LazyLock::new(|| {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let compiler = std::env::var("CXX").unwrap_or_else(|_| "g++".to_owned());
@@ -34,7 +34,7 @@ static ASKED: LazyLock<Option<Library>> = LazyLock::new(|| {
         }
         Ok(output) => {
             assert!(output.status.success(), "{compiler}: {}", String::from_utf8_lossy(&output.stderr));
-            // SAFETY: it has functions only, and nothing runs when it is loaded.
+            // SAFETY: the library has functions only, and none of them runs when it is loaded.
             let loaded = unsafe { Library::new(&library) }.expect("the compiler has written it");
             std::fs::remove_file(&library).expect("it stays loaded");
             Some(loaded)
@@ -61,27 +61,27 @@ fn word<T>() -> &'static str {
     if size_of::<T>() == 4 { "u32" } else { "u64" }
 }
 
-/// Returns what C++ finds in a map for each query; nothing if there is no compiler.
+/// Returns the value that C++ finds in a map for each query, or `None` if there is no compiler.
 fn asked<K: Key, V: Value, R>(table: &str, map: &R, queries: &[K]) -> Option<Vec<Option<V>>> {
     type Ask<K, V, R> = unsafe extern "C" fn(*const R, *const K, usize, *mut V, *mut bool);
     let name = format!("{table}_{}_{}", word::<K>(), word::<V>());
     // SAFETY: the function of this name has these parameters.
     let ask: Symbol<'_, Ask<K, V, R>> = unsafe { ASKED.as_ref()?.get(name.as_bytes()) }.expect("it is there");
     let (mut values, mut found) = (vec![V::from_u64(0); queries.len()], vec![false; queries.len()]);
-    // SAFETY: there are as many values and flags as queries; the table lives, and nobody changes
+    // SAFETY: `values` and `found` are as long as `queries`; the table lives, and nobody changes
     // it.
     unsafe { ask(map, queries.as_ptr(), queries.len(), values.as_mut_ptr(), found.as_mut_ptr()) };
     Some(found.into_iter().zip(values).map(|(found, value)| found.then_some(value)).collect())
 }
 
-/// Returns which queries C++ finds in a set; nothing if there is no compiler.
+/// Returns which queries C++ finds in a set, or `None` if there is no compiler.
 fn flagged<K: Key, R>(table: &str, set: &R, queries: &[K]) -> Option<Vec<bool>> {
     type Flag<K, R> = unsafe extern "C" fn(*const R, *const K, usize, *mut bool);
     let name = format!("{table}_{}", word::<K>());
     // SAFETY: the function of this name has these parameters.
     let flag: Symbol<'_, Flag<K, R>> = unsafe { ASKED.as_ref()?.get(name.as_bytes()) }.expect("it is there");
     let mut found = vec![false; queries.len()];
-    // SAFETY: as in `asked`.
+    // SAFETY: `found` is as long as `queries`; nobody changes the table.
     unsafe { flag(set, queries.as_ptr(), queries.len(), found.as_mut_ptr()) };
     Some(found)
 }
@@ -95,7 +95,7 @@ fn check<S: Strategy<Value: 'static> + 'static>(inputs: S, property: impl Fn(S::
     }
 }
 
-/// Returns pairs, other keys, and a number of pairs that are removed again.
+/// Returns a strategy for pairs, other keys, and the count of pairs to remove again.
 fn pairs<K: Key, V: Value>() -> impl Strategy<Value = (BTreeMap<K, V>, Vec<K>, usize)> {
     let pairs = prop::collection::btree_map(key::<K>(), any::<u64>().prop_map(V::from_u64), 0..3000);
     let edges = || [K::from_u64(0), K::from_u64(1), K::ALL_ONES];
@@ -139,7 +139,7 @@ fn cuckoo_maps<K: Key, V: Value>() {
     check((pairs::<K, V>(), family(), any::<u64>()), |((pairs, others, _), family, seed)| {
         let (keys, values): (Vec<K>, Vec<V>) = pairs.iter().unzip();
         let config = CuckooConfig::default().hash(family).seed(seed);
-        // Some families send some keys to the same slots.
+        // Some hash families give keys the same slots, so builds may fail.
         let Ok(map) = config.build(&device, &keys, &values) else { return Ok(()) };
         let (queries, answers) = expected(&pairs, &others);
         prop_assert_eq!(asked("cuckoo", &ref_of(&device, &map), &queries).unwrap(), answers);
@@ -197,7 +197,7 @@ fn sets() {
 }
 
 /// Returns `each` keys of each of the first buckets of a table, spread over the bucket's part of
-/// the range, and as many others between them.
+/// the range, and equally many other keys between them.
 fn of_first_buckets(layout: &Layout, each: u32) -> [Vec<u32>; 2] {
     let part = (u32::MAX / layout.buckets()) as u64;
     [0, 1].map(|beside| {
@@ -208,20 +208,20 @@ fn of_first_buckets(layout: &Layout, each: u32) -> [Vec<u32>; 2] {
     })
 }
 
-/// Checks the forms with short tags, which tables have if they have so many buckets or more. Many
-/// keys have the same homes, so some leave them.
+/// Checks the bucket forms with short tags, which only tables with enough buckets have. Many keys
+/// have the same home bucket, so some of them must leave it.
 #[test]
 fn every_form_of_a_page_tables_bucket() {
     if ASKED.is_none() {
         return;
     }
     let device = Device::cpu();
-    // The largest form takes .7 GB.
+    // The largest form takes 0.7 GB.
     let sizes: &[(usize, [u32; 2])] = &[(1000, [4, 8]), (1_500_000, [5, 15]), (110_000_000, [6, 24])];
     for &(capacity, [slots, slots_of_set]) in if is_thorough() { sizes } else { &sizes[..2] } {
         let mut map: PageMap<u32, u32> = PageMap::new(&device).unwrap();
         map.reserve(capacity).unwrap();
-        // The first batch draws the constants that the others keep.
+        // The first batch draws the constants, which the later batches keep.
         map.insert_many(&[7], &[7]).unwrap();
         let [keys, others] = of_first_buckets(map.table().layout(), slots + 3);
         map.insert_many(&keys, &(0..keys.len() as u32).collect::<Vec<u32>>()).unwrap();
@@ -250,7 +250,7 @@ fn sizes_are_those_of_the_structs_in_rust() {
     for (name, size) in sizes {
         // SAFETY: the function of this name has no parameters.
         let of: Symbol<'_, unsafe extern "C" fn() -> usize> = unsafe { library.get(name.as_bytes()) }.unwrap();
-        // SAFETY: it returns a constant.
+        // SAFETY: the function returns a constant.
         assert_eq!(unsafe { of() }, size, "{name}");
     }
 }

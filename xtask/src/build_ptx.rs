@@ -1,4 +1,4 @@
-//! Compiling the workspace's kernels to PTX, as warpnest-build does it for any crate.
+//! The command that compiles the workspace's kernels to PTX, as warpnest-build does for any crate.
 
 use std::path::Path;
 
@@ -7,25 +7,26 @@ use warpnest_build::{Build, Target};
 
 use crate::{examples, workspace};
 
-/// Compile the kernels to PTX, lint it, and write it: the kernels of gpu-kernels to
-/// crates/warpnest/ptx, the kernels of the applications, of the benchmarks and of the examples
+/// Compile the kernels to PTX, lint it, and write it. The PTX of gpu-kernels goes to
+/// crates/warpnest/ptx, and the PTX of the applications, of the benchmarks and of the examples goes
 /// beside their sources.
 ///
-/// Needs a rustc with the NVPTX target and the source of its library. It is the one that the
-/// variable WARPNEST_KERNEL_RUSTC names, else Debian's (apt-get install rustc-web rust-web-src),
-/// else a rustup toolchain >= 1.97 with rust-src.
+/// This needs a rustc with the NVPTX target and the source of its library. The variable
+/// WARPNEST_KERNEL_RUSTC may name it. Otherwise it is Debian's (apt-get install rustc-web
+/// rust-web-src), or else a rustup toolchain >= 1.97 with rust-src.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Write nothing: compare with the committed files (bytes where the recorded compiler is here,
-    /// else the digest).
+    /// Write nothing, but compare with the committed files: their bytes if the recorded compiler is
+    /// installed, and otherwise their digests.
     #[arg(long)]
     check: bool,
-    /// Compile only these of the library's kernels, named by their structs (Find, BuildPages), and
-    /// put them in place of those in the files, to try a change. Checks refuse the files until all
-    /// are built.
+    /// Compile only these kernels of the library, named by their structs (Find, BuildPages), and
+    /// replace them in the files, to try a change. Checks refuse the files until all kernels are
+    /// built.
     #[arg(long, value_name = "NAME", value_delimiter = ',', conflicts_with = "check")]
     kernels: Vec<String>,
-    /// A GPU and a version of PTX, instead of sm_75/ptx74 and sm_90/ptx83; may be repeated.
+    /// A GPU and a version of PTX to build for, instead of sm_75/ptx74 and sm_90/ptx83; may be
+    /// repeated.
     #[arg(long = "target", value_name = "GPU/PTX", requires = "kernels")]
     targets: Vec<Target>,
 }
@@ -38,8 +39,8 @@ pub fn kernels(root: &Path) -> Result<Build> {
 }
 
 /// Returns the builds of all kernels: the library's, the applications', the benchmarks', and the
-/// kernels of the examples outside the workspace, which have the library's sources in their
-/// digests.
+/// kernels of the examples outside the workspace. The digests of the examples include the library's
+/// sources.
 pub fn all(root: &Path) -> Result<Vec<Build>> {
     let work = |name: &str| workspace::target_dir(root).join("ptx-build").join(name);
     let within = |parent: &str| -> Result<Build> {
@@ -49,7 +50,7 @@ pub fn all(root: &Path) -> Result<Vec<Build>> {
     let mut builds = vec![kernels(root)?, within("applications")?, within("bench")?];
     for example in examples::ALL.iter().filter(|example| example.has_ptx) {
         let build = Build::new(example.folder(root)?.join("Cargo.toml"))?.work_dir(work(example.name));
-        // The header names the command of whoever copies the example.
+        // The PTX's header names the command for users who copy the example.
         builds.push(build);
     }
     Ok(builds)

@@ -15,25 +15,27 @@ use crate::{
 
 /// Run every check before a merge.
 ///
-/// The checks are rustfmt; the width and the beginnings of comments, and phrases that comments and
-/// documents must not have; whether names in documents and comments exist, and links lead
-/// somewhere; whether files import from each other in a circle; clippy, with the feature cust;
-/// whether all that packs for a GPU compiles, and the library and the examples with the features
-/// that users choose; the unit tests of the kernels' crate; rustdoc; the README's first program,
-/// made outside the workspace by the README's commands, with its time; a program that rustc must
-/// refuse, with the words of its errors; the tests and the output of the example with a kernel of
-/// its own. The committed PTX must have been built from these sources. It goes through the lint,
-/// and ptxas with a table of what each kernel uses; a new build of the PTX for sm_90 must give the
-/// same bytes. The Python wheel is built, installed into a clean environment, and tested there.
+/// The first checks are on sources: rustfmt; the width and the beginnings of comments, and phrases
+/// that comments and documents must not have; names in documents and comments that do not exist,
+/// and broken links; and files that import from each other in a circle. Then clippy runs with the
+/// feature cust. All binaries for a GPU machine must compile, and so must the library and the
+/// examples with the features that users choose. The unit tests of the kernels' crate and rustdoc
+/// run. The README's first program is made outside the workspace by the README's commands, and
+/// timed. rustc must refuse a certain program with certain errors. The tests and the output of the
+/// example with its own kernel are checked.
 ///
-/// If all tests have run before, the last checks are how much of the PTX they executed, with a
-/// floor, and how long each took, with a limit. All tests and all steps have a budget of CPU time.
-/// `--thorough` checks more sets of features, builds the PTX of all targets again and the wheel as
-/// users get it, and runs all tests again, in release, with both targets' PTX interpreted in full
-/// and several times as many cases of each property.
+/// The committed PTX must have been built from these sources. It is linted, and ptxas shows the
+/// resources of each kernel; a new build of the PTX for sm_90 must give the same bytes. The Python
+/// wheel is built, installed into a clean environment, and tested there.
 ///
-/// All steps run even if one fails. A step that lacks a tool on this machine is skipped with a line
-/// that says how to get it. The exit status is not zero if a step failed.
+/// If all tests have run before, the last checks are the share of the PTX that they executed, with
+/// a floor, and the time of each test, with a limit. All tests and all steps have a budget of CPU
+/// time. `--thorough` checks more sets of features, and builds the PTX of all targets again and the
+/// wheel as users get it. It also runs all tests again in release, with both targets' PTX
+/// interpreted in full and several times as many cases of each property.
+///
+/// All steps run even if one fails. A step without its tool here is skipped with a line that says
+/// how to get the tool. The exit status is not zero if a step failed.
 #[derive(clap::Args)]
 pub struct Args {
     /// Leave out rustfmt.
@@ -51,7 +53,8 @@ pub struct Args {
     /// Do not build programs outside the workspace.
     #[arg(long)]
     no_outside: bool,
-    /// Build that program and all that it needs anew, for the time that it takes from nothing.
+    /// Build the program outside the workspace and its dependencies from scratch, and show the
+    /// time.
     #[arg(long, conflicts_with = "no_outside")]
     from_scratch: bool,
     /// Do not build the PTX again for comparison.
@@ -63,19 +66,21 @@ pub struct Args {
     /// Do not build the Python wheel.
     #[arg(long)]
     no_wheel: bool,
-    /// Run all tests too, with all that they can try. Takes half an hour on two cores.
+    /// Run all tests, too, with all their cases. This takes half an hour on two cores.
     #[arg(long)]
     thorough: bool,
 }
 
-/// The target whose PTX is built again, unless all are: the one that has every kernel.
+/// The target whose PTX is built again unless `--thorough` is given; it is the target with every
+/// kernel.
 const NEWEST: &str = "sm_90";
 
 /// Runs `cargo xtask check`; `commands` are the commands of `cargo xtask`.
 pub fn main(args: &Args, commands: Vec<String>) -> Result<()> {
     let root = workspace::root()?;
     let mut report = Report::default();
-    // Beside the steps that compile for the host: each of the two takes one core.
+    // These two steps run concurrently with the steps that compile for the host, and each takes one
+    // core.
     let targets = if args.thorough { "" } else { NEWEST };
     let rebuilt = beside(args.no_rebuild, &root, |root| rebuild(root, targets));
     let assembled = beside(args.no_ptxas, &root, assemble);
@@ -101,8 +106,8 @@ pub fn main(args: &Args, commands: Vec<String>) -> Result<()> {
         Ok(Outcome::Passed(String::new()))
     });
     report.step("clippy", args.no_clippy, || clippy(&root));
-    // Compiled with the workspace, which has entry points for all types, it would be every kernel
-    // anew.
+    // The workspace has entry points for all types, so this crate would compile every kernel again
+    // with it.
     report.step("tests of the kernels' crate", args.no_features, || {
         cargo_step(&root, &["test", "--package", "gpu-kernels", "--lib"])
     });
@@ -126,10 +131,10 @@ pub fn main(args: &Args, commands: Vec<String>) -> Result<()> {
     Ok(())
 }
 
-/// Checks with the feature `cust`, which builds only where there is a CUDA toolkit, or what its
-/// build script takes for one.
+/// Runs clippy with the feature `cust`, which needs a CUDA toolkit, or a folder that its build
+/// script takes for one.
 ///
-/// Without the feature there is one more file of tests, which is not worth a second run.
+/// Without the feature there is only one more file of tests, which is not worth a second run.
 fn clippy(root: &Path) -> Result<Outcome> {
     let words = ["clippy", "--workspace", "--features", "warpnest-tests/cust,warpnest-tests/fuzz", "--all-targets"];
     capture(
@@ -153,9 +158,9 @@ fn lints(root: &Path) -> Result<Outcome> {
     Ok(Outcome::Passed(String::new()))
 }
 
-/// Builds the PTX of targets whose names begin in this way.
+/// Builds the PTX of all targets whose names begin with `targets`.
 fn rebuild(root: &Path, targets: &str) -> Result<Outcome> {
-    // One fault gives one failure: a wrong digest failed in its own step.
+    // If a digest is wrong, its own step has already failed, so this step is skipped.
     if digests(root).is_err() {
         return Ok(Outcome::Skipped("not built from these sources".into()));
     }
@@ -171,7 +176,7 @@ fn rebuild(root: &Path, targets: &str) -> Result<Outcome> {
     Ok(Outcome::Passed(format!("{built} files")))
 }
 
-/// Work that goes on beside the steps.
+/// Work that runs concurrently with the steps.
 type Work = Option<JoinHandle<Result<Outcome>>>;
 
 fn beside(left_out: bool, root: &Path, work: impl FnOnce(&Path) -> Result<Outcome> + Send + 'static) -> Work {
@@ -179,13 +184,13 @@ fn beside(left_out: bool, root: &Path, work: impl FnOnce(&Path) -> Result<Outcom
     (!left_out).then(|| std::thread::spawn(move || work(&root)))
 }
 
-/// Waits for the work; the time in its line is the time spent waiting.
+/// Waits for the work. The time in its line is the time of the wait.
 fn join(work: Work) -> Result<Outcome> {
     let work = work.context("it was not begun")?;
     work.join().unwrap_or_else(|_| bail!("it panicked: see above"))
 }
 
-/// Runs all tests with all that they can try.
+/// Runs all tests with all their cases.
 fn thorough(root: &Path) -> Result<Outcome> {
     let mut command = cargo();
     command.args(["test", "--release", "--workspace"]).env("WARPNEST_THOROUGH", "1").current_dir(root);

@@ -9,17 +9,17 @@ use anyhow::{Context, Result, ensure};
 use crate::report::Outcome;
 use crate::{build_ptx, workspace};
 
-/// The share of statements below which the check fails.
+/// The least share of executed statements that passes.
 ///
-/// It is a little less than the tests execute, since much of their input is random. About 1 %
-/// cannot be executed (docs/architecture.md).
+/// It is a little less than usual, since much input of the tests is random. About 1 % cannot be
+/// executed (docs/architecture.md).
 const FLOOR: f64 = 0.895;
 
-/// The folder in the target folder where each program of tests leaves a file when all of its tests
+/// The folder in the target folder to which each test program writes a file when all of its tests
 /// have run (`tests/src/coverage.rs`).
 const FOLDER: &str = "ptx-coverage";
 
-/// Compares the figure of the last run of all tests with the floor.
+/// Compares the share of the last run of all tests with the floor.
 pub fn check(root: &Path) -> Result<Outcome> {
     let folder = workspace::target_dir(root).join(FOLDER);
     let Ok(files) = fs::read_dir(&folder) else {
@@ -39,8 +39,9 @@ pub fn check(root: &Path) -> Result<Outcome> {
     Ok(Outcome::Passed(percent))
 }
 
-/// Returns the numbers of statements that any program has executed and of all, of the files that
-/// are about one of these digests. A statement was executed unless each of these files has it.
+/// Returns the count of statements that any program has executed, and the count of all statements.
+/// Only files with one of these digests count. A statement was executed unless each of them lists
+/// it.
 fn figures(texts: &[String], digests: &[String]) -> Result<Option<(u64, u64)>> {
     let (mut all, mut left_out) = (None, None::<HashSet<&str>>);
     for text in texts {

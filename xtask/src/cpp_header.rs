@@ -1,4 +1,4 @@
-//! The header for CUDA C++, compiled by nvcc.
+//! The check that nvcc can compile the header for CUDA C++.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,17 +10,18 @@ use crate::process::capture;
 use crate::report::Outcome;
 use crate::workspace;
 
-/// How to get nvcc without a toolkit.
+/// How to get nvcc without a CUDA toolkit.
 const HOW_TO_GET_NVCC: &str = "nvcc not found: skipped; pip install --no-deps 'nvidia-cuda-nvcc<14' 'nvidia-nvvm<14' \
     'nvidia-cuda-crt<14' 'nvidia-cuda-runtime<14' into a venv at target/ptxas, or put a toolkit's on PATH";
 
-/// Returns the nvcc that has its compiler beside it, if there is one.
+/// Returns an nvcc that is installed with its compiler, if there is one.
 fn find(root: &Path) -> Option<PathBuf> {
     let has_compiler = |bin: &PathBuf| bin.join("nvcc").is_file() && bin.join("../nvvm/bin/cicc").is_file();
     ptxas::folders(&workspace::target_dir(root)).into_iter().find(has_compiler).map(|bin| bin.join("nvcc"))
 }
 
-/// Compiles kernels that ask every kind of table by the header, for the oldest GPU and for Hopper.
+/// Compiles kernels that query every kind of table through the header, for the oldest GPU and for
+/// Hopper.
 pub fn check(root: &Path) -> Result<Outcome> {
     let Some(nvcc) = find(root) else { return Ok(Outcome::Skipped(HOW_TO_GET_NVCC.into())) };
     for cpu in ["sm_75", "sm_90"] {

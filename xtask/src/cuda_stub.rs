@@ -1,5 +1,5 @@
-//! A folder that the build script of `cust` takes for a CUDA toolkit: a library to link with, and
-//! nothing else.
+//! A folder that the build script of `cust` accepts as a CUDA toolkit. It has only a library to
+//! link with.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,11 +12,11 @@ use serde_json::Value;
 use crate::process::{capture, cargo};
 use crate::workspace;
 
-/// The variable that tells that build script of the folder.
+/// The variable by which that build script finds the folder.
 pub const VARIABLE: &str = "CUDA_LIBRARY_PATH";
 
-/// Makes the folder, with every function of the driver that `cust` declares. A program that is
-/// linked with it wants the real library of that name to start.
+/// Makes the folder. Its library has every function of the driver that `cust` declares. A program
+/// that is linked with it needs the real library of the same name to start.
 pub fn make(root: &Path) -> Result<PathBuf> {
     let folder = workspace::target_dir(root).join("cuda-stub");
     let library = folder.join("lib64");
@@ -47,7 +47,7 @@ fn declarations(metadata: &Value) -> Result<String> {
     Ok(text)
 }
 
-/// Returns the names behind `pub fn` that begin with `cu`.
+/// Returns the function names that begin with `cu`, each of which follows `pub fn`.
 fn functions(text: &str) -> BTreeSet<&str> {
     let names =
         text.split("pub fn ").skip(1).filter_map(|rest| rest.split(|c: char| !c.is_alphanumeric() && c != '_').next());

@@ -7,11 +7,11 @@ use anyhow::Result;
 use crate::process::{capture, cargo, run};
 use crate::report::Outcome;
 
-/// The subcommand of cargo, and the package that has it.
+/// The subcommand of cargo, and the package that provides it.
 const TOOL: (&str, &str) = ("deny", "cargo-deny");
 
-/// Checks licences, banned packages and the registries that packages come from; then, if the
-/// database of advisories can be fetched, advisories and withdrawn versions.
+/// Checks licences, banned packages and the registries of packages. If the database of advisories
+/// can be fetched, it then checks advisories and withdrawn versions.
 pub fn check(root: &Path) -> Result<Outcome> {
     if let Some(missing) = missing(TOOL) {
         return Ok(Outcome::Skipped(format!("licences and advisories were not checked: {missing}")));
@@ -22,7 +22,8 @@ pub fn check(root: &Path) -> Result<Outcome> {
         command
     };
     run(&mut deny(&["check", "--hide-inclusion-graph", "bans", "licenses", "sources"]))?;
-    // By itself: `check` has one status for a database that is missing and for an advisory.
+    // This runs separately, because `check` has the same status for a missing database and for an
+    // advisory.
     if let Err(error) = capture(&mut deny(&["fetch", "db"])) {
         let error = format!("{error:#}");
         let reason = error.trim_end().lines().next_back().unwrap_or_default();
@@ -35,7 +36,7 @@ pub fn check(root: &Path) -> Result<Outcome> {
     Ok(Outcome::Passed("licences, sources and advisories are as deny.toml allows".into()))
 }
 
-/// Returns how to get a subcommand of cargo, unless it is there: its name, and its package.
+/// Returns how to get a subcommand of cargo unless it is installed, given its name and package.
 pub fn missing((name, package): (&str, &str)) -> Option<String> {
     let there = capture(cargo().args([name, "--version"])).is_ok();
     (!there).then(|| format!("there is no `cargo {name}`; install it by `cargo install --locked {package}`"))

@@ -1,5 +1,5 @@
-//! The examples outside of the workspace: whole crates with kernels of their own, tested and run as
-//! whoever copies one does.
+//! The examples outside of the workspace: whole crates with their own kernels, tested and run like
+//! users' copies.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,19 +10,19 @@ use anyhow::{Context, Result, ensure};
 use crate::process::{capture, cargo};
 use crate::workspace;
 
-/// A crate of its own.
+/// A crate outside the workspace.
 pub struct Example {
     /// The name of its folder in docs/examples.
     pub name: &'static str,
-    /// The page that shows what it prints, behind the device's name and before a time.
+    /// The page that shows the example's output, between the device's name and a time.
     page: &'static str,
-    /// Whether it takes `--output` with the name of a file.
+    /// Whether the program has the option `--output` for a file.
     draws: bool,
-    /// Whether it has kernels in Rust, which become PTX.
+    /// Whether the example has kernels in Rust, which become PTX.
     pub has_ptx: bool,
 }
 
-/// All of them.
+/// All examples.
 pub const ALL: [Example; 3] = [
     Example { name: "own-kernel", page: "docs/own-kernels.md", draws: false, has_ptx: true },
     Example { name: "raycast", page: "docs/own-kernels.md", draws: true, has_ptx: true },
@@ -30,15 +30,16 @@ pub const ALL: [Example; 3] = [
 ];
 
 impl Example {
-    /// Returns the folder, where the crate resolves the versions that this workspace has fetched.
+    /// Returns the example's folder, in which Cargo then uses the versions that this workspace has
+    /// fetched.
     pub fn folder(&self, root: &Path) -> Result<PathBuf> {
         let folder = root.join("docs/examples").join(self.name);
         fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).context("cannot copy Cargo.lock")?;
         Ok(folder)
     }
 
-    /// Runs the tests on every engine, and compares what the program prints with its page. Returns
-    /// what it printed.
+    /// Runs the tests on every engine, and compares the program's output with its page. Returns the
+    /// output.
     fn check(&self, root: &Path) -> Result<String> {
         let compiler = std::env::var("CXX").unwrap_or_else(|_| "g++".to_owned());
         if !self.has_ptx && Command::new(&compiler).arg("--version").output().is_err() {
@@ -53,8 +54,8 @@ impl Example {
         in_folder(&["fmt", "--check"])?;
         in_folder(&["test", "--quiet", "--offline"])?;
         let picture = target.join("picture.png").display().to_string();
-        // As it was built for the tests: for `cargo run` alone, the library would be compiled again
-        // without what only tests need.
+        // The program was built with the tests. `cargo run` alone would compile the library again
+        // without the features that only tests need.
         let mut program = Command::new(target.join("debug").join(self.name));
         program.current_dir(&folder);
         if self.draws {
@@ -70,7 +71,7 @@ impl Example {
     }
 }
 
-/// Checks all examples. Returns what they printed.
+/// Checks all examples, and returns their output.
 pub fn check(root: &Path) -> Result<String> {
     let printed: Vec<String> = ALL.iter().map(|example| example.check(root)).collect::<Result<_>>()?;
     Ok(printed.join("; "))

@@ -1,5 +1,5 @@
-//! The sets of features: what a GPU bundle is built of, and what users choose, is checked to
-//! compile.
+//! The check that sets of features compile: the features of a GPU bundle, and the features that
+//! users choose.
 
 use std::path::Path;
 use std::time::Instant;
@@ -10,21 +10,21 @@ use crate::process::{capture, cargo};
 use crate::report::Outcome;
 use crate::{cuda_stub, gpu_bundle};
 
-/// The words behind `cargo clippy`, for a choice of packages and features.
+/// The arguments of `cargo clippy` that choose packages and features.
 type Set = &'static [&'static str];
 
-/// The sets that are always checked. Clippy has checked the whole workspace, where packages have
-/// each other's features; here they have their own.
+/// The sets that are always checked. In clippy's check of the whole workspace, packages get each
+/// other's features; here they get only their own.
 const SETS: [Set; 4] = [
-    // The library without an engine, with either, and with both as most programs have it.
+    // The library is built without an engine, with either, and with both as most programs use it.
     &["-p", "warpnest", "--no-default-features"],
     &["-p", "warpnest", "--no-default-features", "--features", "cuda"],
-    // What `cargo run --example` compiles: the library with the CPU engine, and with both.
+    // `cargo run --example` compiles these: the library with the CPU engine, and with both engines.
     &["--examples"],
     &["--examples", "--features", "cuda"],
 ];
 
-/// Further sets, each of them unlikely to fail alone.
+/// Further sets, each of which rarely fails alone.
 const MORE: [Set; 19] = [
     &["-p", "warpnest", "--all-targets"],
     &["-p", "gpu-kernels", "--features", "cpu,precompiled-checks"],
@@ -47,10 +47,10 @@ const MORE: [Set; 19] = [
     &["-p", "cargo-warpnest", "-p", "fake-cuda-driver", "-p", "ptx-tools", "-p", "warpnest-build", "--all-targets"],
 ];
 
-/// The words behind all others of `cargo clippy`.
+/// The last arguments of every `cargo clippy`.
 pub const DENY: [&str; 3] = ["--", "-D", "warnings"];
 
-/// Checks the sets, or all of them if that is to be `thorough`.
+/// Checks the usual sets, or all sets if `thorough` is true.
 pub fn check(root: &Path, thorough: bool) -> Result<Outcome> {
     let stub = cuda_stub::make(root)?;
     let mut sets: Vec<Vec<&str>> = gpu_bundle::checks();
@@ -58,7 +58,8 @@ pub fn check(root: &Path, thorough: bool) -> Result<Outcome> {
     let mut text = String::new();
     for set in &sets {
         let start = Instant::now();
-        // What clippy has checked of the workspace with the same features is not checked again.
+        // Packages that clippy has checked in the workspace with the same features are not checked
+        // again.
         let mut clippy = cargo();
         clippy.arg("clippy").args(set).args(DENY).env(cuda_stub::VARIABLE, &stub).current_dir(root);
         capture(&mut clippy).with_context(|| format!("the features of {}", set.join(" ")))?;

@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz`, which a program of the tests carries out.
+//! `cargo xtask fuzz`, which runs an example program of the tests.
 
 use std::ffi::OsString;
 
@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::process::{cargo, run};
 use crate::workspace;
 
-/// The arguments that are handed on, `--help` included.
+/// The arguments that are passed to the program, including `--help`.
 #[derive(clap::Args)]
 pub struct Args {
     /// The command's own arguments; `--help` lists them.
@@ -15,7 +15,7 @@ pub struct Args {
     rest: Vec<OsString>,
 }
 
-/// Builds the program as tests are built, with checks of overflow, and runs it.
+/// Builds the program like the tests, with checks of integer overflow, and runs it.
 pub fn main(args: &Args) -> Result<()> {
     let mut cargo = cargo();
     cargo.args([
@@ -31,7 +31,7 @@ pub fn main(args: &Args) -> Result<()> {
     ]);
     cargo.arg(workspace::root()?.join("Cargo.toml")).arg("--").args(&args.rest);
     if std::env::var_os("RAYON_NUM_THREADS").is_none() {
-        // Tables are so small that threads which wait for work take most of the time.
+        // The tables are so small that waiting threads would take most of the time.
         cargo.env("RAYON_NUM_THREADS", "1");
     }
     run(&mut cargo)

@@ -1,5 +1,5 @@
-//! `cargo xtask gpu-bundle`: the files that a GPU machine needs, built on one that has neither GPU
-//! nor CUDA.
+//! `cargo xtask gpu-bundle`: the files that a GPU machine needs, built on a machine without a GPU
+//! and without CUDA.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,16 +11,17 @@ use serde_json::Value;
 use crate::process::{capture, cargo, stdout_of};
 use crate::{build_ptx, cuda_stub, workspace};
 
-/// Build what a GPU machine needs to test and measure; no GPU or CUDA is needed here.
+/// Build the files with which a GPU machine tests and measures; this machine needs no GPU or CUDA.
 ///
-/// The tests and the examples are built in the profile bundle, and warpnest-bench in release,
-/// without the CPU engine: for the commands bench and figures on a GPU. All are stripped, beside a
-/// run.sh that says how to use them and the committed PTX. Its two files take the place of the PTX
-/// in the binaries: after a change of a kernel's body, build-ptx and a copy of them are enough.
+/// The tests and the examples are built in the profile bundle. warpnest-bench is built in release,
+/// without the CPU engine, for the commands bench and figures on a GPU. All binaries are stripped.
+/// The bundle also has a run.sh, which says how to use them, and the committed PTX. Its two files
+/// replace the PTX in the binaries: after a change of a kernel's body, build-ptx and a copy of the
+/// two files are enough.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Build only these binaries; bench is without the command figures, and in the profile trial,
-    /// which builds a changed host crate in seconds and optimises host code less.
+    /// Build only these binaries. bench is then without the command figures, and in the profile
+    /// trial, which builds a changed host crate in seconds and optimises host code less.
     #[arg(long, value_delimiter = ',', value_enum)]
     only: Vec<Only>,
     /// The folder to fill; it is emptied first. [default: target/gpu-bundle]
@@ -29,10 +30,10 @@ pub struct Args {
 }
 
 const RUN: &str = include_str!("gpu_bundle.sh");
-/// The file whose presence says that a folder is a bundle, so that only bundles are ever emptied.
+/// The file by which a folder is known to be a bundle; only bundles are ever emptied.
 const MANIFEST: &str = "manifest.txt";
 
-/// A binary of a bundle, or several of one kind.
+/// A binary of a bundle, or several binaries of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Only {
     /// The benchmarks.
@@ -56,7 +57,7 @@ enum Only {
 }
 
 impl Only {
-    /// Returns the words that build it, without the packages.
+    /// Returns the arguments of cargo that build the binaries, without the packages.
     fn words(self) -> &'static [&'static str] {
         match self {
             Only::Bench => &["build", "--bin", "warpnest-bench"],
@@ -76,10 +77,11 @@ impl Only {
     }
 }
 
-/// The packages that tests and examples come from, and the features that they have in a bundle.
+/// The packages of the tests and examples, with the features that they have in a bundle.
 ///
-/// They are the same each time: with others, cargo could join features differently and compile the
-/// library again. Only a machine with a driver can run tests that are shared with `cust`.
+/// They are the same in every call of cargo: with others, cargo could combine features differently
+/// and compile the library again. Only a machine with a driver can run tests that are linked with
+/// `cust`.
 const TESTS: [&str; 28] = [
     "-p",
     "warpnest",
@@ -110,19 +112,19 @@ const TESTS: [&str; 28] = [
     "--features",
     "warpnest-voxels/cuda",
 ];
-/// The same of the benchmarks, which have no CPU engine here.
+/// The package of the benchmarks with its features, without the CPU engine.
 const BENCH: [&str; 3] = ["-p", "warpnest-bench", "--no-default-features"];
-/// The same with the figures.
+/// The same package with the feature for figures.
 const FIGURES: [&str; 5] = ["-p", "warpnest-bench", "--no-default-features", "--features", "figures"];
 
-/// The profile that tests and examples are built in.
+/// The profile of tests and examples.
 pub const TESTS_PROFILE: &str = "bundle";
-/// The profile of the benchmarks, and the profile of benchmarks alone.
+/// The profile of the benchmarks, and the profile for benchmarks alone.
 const BENCH_PROFILE: &str = "release";
 const TRIAL_PROFILE: &str = "trial";
 
-/// Returns the packages and features of each call of cargo, and what of them is built, as words for
-/// `cargo clippy`: every target of the packages of tests, and the program of the benchmarks.
+/// Returns the arguments of `cargo clippy` for each call of cargo that builds a bundle: every
+/// target of the packages of tests, and the program of the benchmarks.
 pub fn checks() -> Vec<Vec<&'static str>> {
     let of = |targets, packages: &[&'static str]| [&[targets], packages].concat();
     vec![of("--all-targets", &TESTS), of("--bins", &BENCH), of("--bins", &FIGURES)]
@@ -146,7 +148,7 @@ struct Binary {
     built: PathBuf,
 }
 
-/// Fails if a folder has files and is no bundle.
+/// Fails if a folder has files but is no bundle.
 fn check_output(output: &Path) -> Result<()> {
     ensure!(
         !output.exists() || output.join(MANIFEST).is_file() || fs::read_dir(output)?.next().is_none(),
@@ -160,11 +162,11 @@ fn check_output(output: &Path) -> Result<()> {
 pub fn main(args: &Args) -> Result<()> {
     let root = workspace::root()?;
     let output = args.output.clone().unwrap_or_else(|| root.join("target/gpu-bundle"));
-    // Builds take minutes.
+    // This comes first because builds take minutes.
     check_output(&output)?;
     let mut binaries = Vec::new();
     if args.only.is_empty() {
-        // Not `--examples`, which would build the program fuzz.
+        // `--examples` would also build the program fuzz.
         let examples = ["find-image", "groupby", "join", "kmers", "renumber", "shapes", "voxels", "wordcount"]
             .map(|name| ["--example", name])
             .concat();
@@ -200,8 +202,8 @@ pub fn main(args: &Args) -> Result<()> {
     fs::write(&run, RUN)?;
     capture(Command::new("chmod").arg("+x").arg(&run))?;
     fs::write(output.join(MANIFEST), &manifest)?;
-    // Each binary has the kernels' PTX in it: a dictionary larger than a binary finds that again,
-    // and an archive of gzip is ten times as large.
+    // Each binary contains the kernels' PTX. xz has a dictionary larger than a binary, so it finds
+    // these copies; an archive of gzip is ten times as large.
     let archive = output.with_extension("tar.xz");
     let name = output.file_name().context("the folder has no name")?;
     let parent = output.parent().context("the folder has no parent")?;
@@ -250,7 +252,7 @@ fn executables(messages: &str) -> Result<Vec<Binary>> {
         let kind = message["target"]["kind"][0].as_str().unwrap_or_default();
         let bundle_path = match (message["profile"]["test"] == true, kind) {
             (true, "test") => format!("tests/{name}"),
-            // Unit tests bear the name of their library, which an integration test may bear too.
+            // A unit test has its library's name, which an integration test may have, too.
             (true, _) => format!("tests/unit-{name}"),
             (false, _) => name.to_string(),
         };
@@ -259,7 +261,8 @@ fn executables(messages: &str) -> Result<Vec<Binary>> {
     Ok(found)
 }
 
-/// Copies a file without symbols, or whole where there is no `strip`. Returns the size.
+/// Copies a file without its symbols, or completely if there is no `strip`. Returns the size in
+/// bytes.
 fn copy_stripped(from: &Path, to: &Path) -> Result<u64> {
     fs::create_dir_all(to.parent().context("no folder to copy to")?)?;
     if capture(Command::new("strip").arg("-o").arg(to).arg(from)).is_err() {
@@ -268,10 +271,11 @@ fn copy_stripped(from: &Path, to: &Path) -> Result<u64> {
     Ok(fs::metadata(to).with_context(|| format!("{} was not written", to.display()))?.len())
 }
 
-/// Returns the manifest's head: the commit (with a `+` if files differ from it) and the date.
+/// Returns the first lines of the manifest: the commit, with a `+` if files differ from it, and the
+/// date.
 fn describe(root: &Path) -> Result<String> {
     let git = |args: &[&str]| capture(Command::new("git").args(args).current_dir(root));
-    // A copy of the sources without their history has no commit; the bundle is as good.
+    // Sources without their history have no commit, but they make an equally good bundle.
     let mut commit = git(&["rev-parse", "HEAD"]).map_or_else(|_| "unknown".into(), |(out, _)| out.trim().to_string());
     if commit != "unknown" && git(&["status", "--porcelain"]).is_ok_and(|(out, _)| !out.is_empty()) {
         commit.push('+');

@@ -1,5 +1,5 @@
-//! What is checked of the sources of kernels (docs/kernels.md): every loop names its bound, unless
-//! it counts up to one, and no code but the seam asks for the target.
+//! The checks of the sources of kernels (docs/kernels.md). Every loop must name its bound, unless
+//! its condition shows one, and only the seam may query the target.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::workspace;
 /// The folders of kernels.
 const FOLDERS: [&str; 3] = ["gpu-kernels/src", "crates/applications/kernels/src", "crates/bench/kernels/src"];
 
-/// The folder that may ask for the target.
+/// The folder that may query the target.
 const SEAM: &str = "gpu-kernels/src/seam";
 
 /// Checks all kernels under `root`.
@@ -24,7 +24,7 @@ pub fn check(root: &Path) -> Result<()> {
         if path.extension().is_some_and(|extension| extension == "rs") {
             let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
             let name = path.strip_prefix(root).unwrap_or(&path).display().to_string();
-            // A crate's attributes are in its first file.
+            // The first file of a crate has the crate's attributes.
             let may_ask = path.starts_with(root.join(SEAM)) || path.ends_with("lib.rs");
             let mut found = |lines: Vec<usize>, what| {
                 findings.extend(lines.into_iter().map(|line| format!("{name}:{line}: {what}")));
@@ -42,13 +42,13 @@ pub fn check(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns the numbers of the lines that ask for the target.
+/// Returns the indices, from 1, of the lines that query the target.
 fn forks(text: &str) -> Vec<usize> {
     let asks = |line: &str| line.contains("target_arch") || line.contains("target_feature");
     text.lines().zip(1..).filter(|(line, _)| asks(line)).map(|(_, number)| number).collect()
 }
 
-/// Returns the numbers of the lines with loops that name no bound. Tests are left out.
+/// Returns the indices, from 1, of the lines with loops that name no bound. Tests are skipped.
 fn open_loops(text: &str) -> Vec<usize> {
     let code = text.split("\n#[cfg(test)]").next().unwrap_or(text);
     let (mut findings, mut is_bound) = (Vec::new(), false);
@@ -58,7 +58,7 @@ fn open_loops(text: &str) -> Vec<usize> {
             is_bound |= comment.contains("At most");
             continue;
         }
-        // Of a condition over several lines, the first one counts.
+        // If a condition has several lines, only the first one is checked.
         let counts = |condition: &str| condition.contains(" < ") || condition.contains(" <= ");
         let is_open = line.starts_with("loop {") || line.strip_prefix("while ").is_some_and(|rest| !counts(rest));
         if is_open && !is_bound {

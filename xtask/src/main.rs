@@ -1,7 +1,7 @@
 //! The project's own commands: `cargo xtask --help` lists them.
 
-// A file for each command; `check` calls the others, `measure` and `fuzz` start programs that do
-// the work. `process`, `report` and `workspace` are what commands share.
+// There is a file for each command. `check` calls the others, and `measure` and `fuzz` start
+// programs that do the work. Commands share `process`, `report` and `workspace`.
 mod build_ptx;
 mod check;
 mod coverage;
@@ -42,14 +42,14 @@ struct Cli {
     command: Command,
 }
 
-/// A command's help is the documentation of its arguments' struct, or of the program which it runs.
+/// A command's help is the documentation of its arguments' struct, or of the program that it runs.
 #[derive(Subcommand)]
 enum Command {
-    /// Measure every table and operation beside the memory system's limits.
+    /// Measure every table and operation, and compare them with the memory system's limits.
     #[command(disable_help_flag = true)]
     Bench(measure::Args),
     BuildPtx(build_ptx::Args),
-    /// Compare every table on the CPU engine with what a Rust program has already.
+    /// Compare every table on the CPU engine with alternatives that Rust programs already have.
     #[command(disable_help_flag = true)]
     Beside(measure::Args),
     /// Measure how long eviction chains become.
@@ -59,7 +59,7 @@ enum Command {
     /// Measure and draw the figures of the papers.
     #[command(disable_help_flag = true)]
     Figures(measure::Args),
-    /// Load changed files of saved tables for as long as you wish.
+    /// Load changed files of saved tables for a given time.
     #[command(disable_help_flag = true)]
     Fuzz(fuzz::Args),
     GpuBundle(gpu_bundle::Args),
@@ -96,7 +96,7 @@ fn main() -> ExitCode {
         Command::Wheel(args) => wheel::main(&args),
     };
     let Err(error) = outcome else { return ExitCode::SUCCESS };
-    // Only the message: with RUST_BACKTRACE set, returning the error would bury it under a
+    // Only the message is printed: with RUST_BACKTRACE set, a returned error would print a long
     // backtrace.
     eprintln!("error: {error:#}");
     ExitCode::FAILURE

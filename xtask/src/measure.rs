@@ -1,4 +1,4 @@
-//! The commands that `warpnest-bench` carries out, a program that depends on all of warpnest.
+//! The commands of `warpnest-bench`, a program that depends on all of warpnest.
 
 use std::ffi::OsString;
 
@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::process::{cargo, run};
 use crate::workspace;
 
-/// The arguments that are handed on, `--help` included.
+/// The arguments that are passed to the program, including `--help`.
 #[derive(clap::Args)]
 pub struct Args {
     /// The command's own arguments; `--help` lists them.
@@ -15,10 +15,9 @@ pub struct Args {
     rest: Vec<OsString>,
 }
 
-/// Builds `warpnest-bench` in release and has it carry out `command`.
+/// Builds `warpnest-bench` in release and runs its command `command`.
 pub fn main(command: &str, args: &Args) -> Result<()> {
-    // Not from the workspace's root: paths among the arguments are relative to the user's current
-    // folder.
+    // The working folder stays the user's, because paths among the arguments are relative to it.
     let mut cargo = cargo();
     cargo.args(["run", "--quiet", "--release", "--package", "warpnest-bench", "--manifest-path"]);
     cargo.arg(workspace::root()?.join("Cargo.toml")).args(["--", command]).args(&args.rest);

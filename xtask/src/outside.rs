@@ -1,5 +1,5 @@
-//! A program outside the workspace, made as a user of the library makes one: by the README's
-//! commands, from packages, without this workspace's settings.
+//! A program outside the workspace, made like a user's program: by the README's commands, from
+//! packages, and without this workspace's settings.
 
 use std::env;
 use std::ffi::OsString;
@@ -16,11 +16,11 @@ use crate::process::{capture, cargo};
 use crate::readme::{self, FirstProgram};
 use crate::{refused, workspace};
 
-/// The packages that the program needs, each after those that it needs itself.
+/// The packages that the program needs; each follows the packages that it needs itself.
 const PACKAGES: [&str; 3] = ["gpu-kernels", "warpnest-macros", "warpnest"];
-/// The texts that the licence of the packages asks to be passed on with them.
+/// The texts of the licences, which each package must contain.
 const LICENCES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
-/// The variables by which a build could find CUDA, or be told which one.
+/// The variables by which a build could find or choose a CUDA toolkit.
 const CUDA_VARIABLES: [&str; 7] = [
     "CUDA_HOME",
     "CUDA_LIBRARY_PATH",
@@ -31,15 +31,15 @@ const CUDA_VARIABLES: [&str; 7] = [
     "RUSTFLAGS",
 ];
 
-/// What the README's first program printed, and the time from nothing to that.
+/// The result of the README's first program, and the time from nothing to that result.
 pub struct Answer {
     /// The device that the program ran on.
     device: String,
-    /// From `cargo new` to the end of the program.
+    /// The seconds from `cargo new` to the end of the program.
     seconds: f64,
-    /// The processors' time for it, which other work beside it changes little.
+    /// The CPU time in seconds, which depends little on other work of the machine.
     cpu_seconds: f64,
-    /// Whether nothing was built before.
+    /// Whether nothing had been built before.
     from_scratch: bool,
 }
 
@@ -52,9 +52,9 @@ impl Display for Answer {
 }
 
 /// Packs the library, makes the README's first program with it by the README's commands, and
-/// compares what it prints. Then has rustc refuse other programs ([`refused`]).
+/// compares the output. Then checks that rustc refuses other programs ([`refused`]).
 ///
-/// What an earlier run built is used, unless `from_scratch` says not to.
+/// The results of an earlier build are reused unless `from_scratch` is true.
 pub fn build_and_run(root: &Path, from_scratch: bool) -> Result<Answer> {
     let folder = workspace::target_dir(root).join("outside");
     let [kernels, macros, library] = pack(root, &folder)?;
@@ -89,7 +89,7 @@ pub fn build_and_run(root: &Path, from_scratch: bool) -> Result<Answer> {
     Ok(Answer { device, seconds, cpu_seconds, from_scratch })
 }
 
-/// Packs [`PACKAGES`] and unpacks them in `folder`; returns where each is.
+/// Packs [`PACKAGES`] and unpacks them in `folder`; returns their paths.
 fn pack(root: &Path, folder: &Path) -> Result<[PathBuf; 3]> {
     let mut package = cargo();
     package.args(["package", "--no-verify", "--allow-dirty", "--exclude-lockfile", "--offline", "--target-dir"]);
@@ -102,25 +102,25 @@ fn pack(root: &Path, folder: &Path) -> Result<[PathBuf; 3]> {
     Ok(unpacked.map(|package| folder.join(package)))
 }
 
-/// Makes a folder in which the program can be made: with the README's commands as a script.
+/// Makes a folder in which the program can be built, with the README's commands as a script.
 ///
-/// It is not below this workspace, where `cargo new` would make the package a member.
+/// The folder is outside this workspace, in which `cargo new` would make the package a member.
 fn prepare(root: &Path, program: &FirstProgram, others: [&Path; 2], library: &Path) -> Result<TempDir> {
     let outside = tempfile::tempdir()?;
     let folder = outside.path();
-    // Stands for the registry, which would have these packages.
+    // This replaces the registry, which would have these packages.
     fs::create_dir(folder.join(".cargo"))?;
     let patches =
         PACKAGES.iter().zip(others).map(|(name, path)| format!("{name}.path = {:?}\n", path.display().to_string()));
     fs::write(folder.join(".cargo/config.toml"), format!("[patch.crates-io]\n{}", patches.collect::<String>()))?;
     fs::write(folder.join("main.rs"), &program.source)?;
-    // The versions that this workspace has fetched.
+    // The lock file gives the versions that this workspace has fetched.
     fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock"))?;
     fs::write(folder.join("commands.sh"), script(program, library))?;
     Ok(outside)
 }
 
-/// Fails unless a package has the licences of the repository, whose texts packing does not look for
+/// Fails unless a package contains the repository's licences. Packing does not search for them
 /// outside of the package's own folder.
 fn check_licences(root: &Path, package: &Path) -> Result<()> {
     for name in LICENCES {
@@ -131,7 +131,7 @@ fn check_licences(root: &Path, package: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Unpacks a package's archive into `folder`, unless that has been done with the same archive.
+/// Unpacks a package's archive into `folder`, unless the same archive was unpacked before.
 fn unpack_if_new(folder: &Path, package: &str) -> Result<()> {
     let name = format!("{package}.crate");
     let (archive, last) = (folder.join("package").join(&name), folder.join(&name));
@@ -139,25 +139,26 @@ fn unpack_if_new(folder: &Path, package: &str) -> Result<()> {
     if fs::read(&last).is_ok_and(|last| last == packed) {
         return Ok(());
     }
-    // Otherwise files that a package no longer has would stay.
+    // Otherwise files would stay that the package no longer has.
     let _ = fs::remove_dir_all(folder.join(package));
-    // With the time of now (`m`): archives have one time for all files, by which Cargo would take
-    // changed ones for built already.
+    // Files get the current time (`m`). In archives all files have the same time, so Cargo would
+    // take changed files for already built ones.
     capture(Command::new("tar").arg("-xzmf").arg(archive).arg("-C").arg(folder))?;
     fs::write(last, packed)?;
     Ok(())
 }
 
-/// Returns the README's commands for a shell, which ends with how long its children worked.
+/// Returns the README's commands as a shell script. Its last line prints the CPU time of the
+/// commands.
 ///
-/// Only where the library is, is replaced. The lock file is there before a version is chosen.
+/// Only the path of the library is replaced. The lock file is copied before Cargo chooses versions.
 fn script(program: &FirstProgram, library: &Path) -> String {
     let FirstProgram { new, add, run, .. } = program;
     let add = add.replace(readme::LIBRARY, &format!("'{}'", library.display()));
     format!("{new}\ncp ../Cargo.lock .\n{add}\ncp ../main.rs src\n{run}\ntimes >&2\n")
 }
 
-/// Returns the search path with the cargo that runs this, in case there is another one.
+/// Returns the search path with the running cargo first, in case there is another one.
 fn path_with_this_cargo() -> Result<OsString> {
     let cargo = env::var_os("CARGO").map(PathBuf::from);
     let first = cargo.as_deref().and_then(Path::parent).map(Path::to_path_buf);
@@ -165,8 +166,8 @@ fn path_with_this_cargo() -> Result<OsString> {
     Ok(env::join_paths(first.into_iter().chain(env::split_paths(&path)))?)
 }
 
-/// Returns the seconds for which a shell's children worked, user and system, from the end of what
-/// its command `times` wrote: a line for the shell, and `1m2.5s 0m0.3s` for the children.
+/// Returns the CPU seconds of a shell's children, user and system, from the last line of the output
+/// of `times`. That line is like `1m2.5s 0m0.3s`; the line for the shell precedes it.
 fn cpu_seconds(times: &str) -> Option<f64> {
     let seconds = |time: &str| {
         let (minutes, seconds) = time.strip_suffix('s')?.split_once('m')?;
@@ -175,7 +176,7 @@ fn cpu_seconds(times: &str) -> Option<f64> {
     times.lines().next_back()?.split_whitespace().map(seconds).sum()
 }
 
-/// Fails unless a program printed what the README shows, on whichever device; returns that.
+/// Fails unless a program printed the README's output, on any device; returns the device.
 fn same_answer<'a>(printed: &'a str, shown: &str) -> Result<&'a str> {
     let (device, answer) = printed
         .trim_end()
@@ -207,7 +208,7 @@ mod tests {
         assert_eq!(cpu_seconds(""), None);
     }
 
-    /// Looks at every member of the workspace whose manifest does not forbid publishing it.
+    /// Checks every member of the workspace whose manifest does not forbid publishing it.
     #[test]
     fn every_crate_that_can_be_published_has_the_licences() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use warpnest_build::process::show;
 pub use warpnest_build::process::{capture, cargo};
 
-/// Runs a command whose progress the user should see; its standard output goes where ours goes.
+/// Runs a command whose progress the user should see; its standard output is ours.
 pub fn run(command: &mut Command) -> Result<()> {
     let line = show(command);
     let status = command.stdin(Stdio::null()).status().with_context(|| format!("cannot start `{line}`"))?;

@@ -1,6 +1,6 @@
 //! The check of comments and documents: the width of comments, how documentation begins, and
 //! phrases that send the reader back to look for a noun (docs/architecture.md, "Glossary"). The
-//! documentation of a function begins with a verb in the third person.
+//! documentation of a function must begin with a verb in the third person.
 
 use std::fs;
 use std::path::Path;
@@ -11,17 +11,17 @@ use crate::workspace;
 
 /// The folders whose Rust files and documents are checked.
 const FOLDERS: [&str; 4] = ["crates", "gpu-kernels", "tests", "xtask"];
-/// The folder whose documents are checked, besides the documents beside it.
+/// The folder whose documents are checked, besides the documents at the root.
 const DOCUMENTS: &str = "docs";
-/// The widest line of a comment, in characters with its indentation.
+/// The most columns of a comment's line, including its indentation.
 const MAX_WIDTH: usize = 100;
-/// Beginnings that leave the reader to guess what is spoken of.
+/// Beginnings that name no subject.
 const NO_SUBJECT: [&str; 8] =
     ["Those ", "That of ", "It ", "They ", "Them ", "As many ", "What is to be ", "What became of "];
-/// Phrases whose head is a pronoun, so that the reader must find its noun; and one for which there
-/// is "except".
+/// Phrases whose head is a pronoun, so the reader must find its noun, and a phrase to replace by
+/// "except".
 const PHRASES: [&[&str]; 4] = [&["those", "of"], &["that", "of"], &["the", "one", "of"], &["but", "for"]];
-/// Words that end as verbs in the third person do, and begin no documentation of a function.
+/// Words that end like verbs in the third person, but begin no documentation of a function.
 const NO_VERBS: &str = "Across Always As Besides Bits Blocks Buckets Bytes Houses Its Kernels Keys Layouts Less Lines \
     Milliseconds Offsets Pages Pairs Rows Sections Slots This Thus Triangles Values Words";
 
@@ -50,7 +50,7 @@ pub fn check(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns the findings in a document, each with the number of its line.
+/// Returns the findings in a document, each with the index of its line, from 1.
 fn findings_of_document(text: &str) -> Vec<(usize, String)> {
     phrases(text.lines().map(Some))
 }
@@ -62,11 +62,11 @@ fn comment_of(line: &str) -> Option<&str> {
     Some(text.trim_start_matches(['/', '!']))
 }
 
-/// Returns where prose has [`PHRASES`], each with the number of the line where the phrase begins. A
-/// phrase may go on in the next line, unless that is empty or no prose.
+/// Returns where prose has [`PHRASES`], each with the index of the line where the phrase begins. A
+/// phrase may continue in the next line, unless that line is empty or no prose.
 fn phrases<'t>(lines: impl Iterator<Item = Option<&'t str>>) -> Vec<(usize, String)> {
     let mut findings = Vec::new();
-    // The words of the paragraph, with the numbers of their lines.
+    // The words of the paragraph, each with the index of its line.
     let mut words: Vec<(usize, &str)> = Vec::new();
     for (index, line) in lines.enumerate().map(|(index, line)| (index, line.unwrap_or_default())) {
         if line.trim().is_empty() {
@@ -89,7 +89,7 @@ fn phrases<'t>(lines: impl Iterator<Item = Option<&'t str>>) -> Vec<(usize, Stri
     findings
 }
 
-/// Returns whether words are a phrase, in whatever case, with punctuation around it alone.
+/// Returns whether words are a phrase, in any case, with punctuation only around it.
 fn is_phrase(words: &[(usize, &str)], phrase: &[&str]) -> bool {
     let is_mark = |c: char| !c.is_alphanumeric();
     let last = phrase.len() - 1;
@@ -100,17 +100,17 @@ fn is_phrase(words: &[(usize, &str)], phrase: &[&str]) -> bool {
     })
 }
 
-/// Returns the findings in one file, each with the number of its line.
+/// Returns the findings in one file, each with the index of its line, from 1.
 fn findings_of(text: &str) -> Vec<(usize, String)> {
     let mut findings = phrases(text.lines().map(comment_of));
     let mut in_documentation = false;
-    // The line and the text with which the documentation begins that is above the next item.
+    // The first line of the documentation above the next item, with its index.
     let mut beginning_above = None;
     let mut open_brackets = 0;
     for (index, line) in text.lines().enumerate() {
         let comment = line.trim_start();
         let documentation = ["/// ", "//! "].iter().find_map(|prefix| comment.strip_prefix(prefix));
-        // An address cannot be divided.
+        // A web address cannot be wrapped.
         if comment.starts_with("//") && line.chars().count() > MAX_WIDTH && !line.contains("://") {
             findings.push((index + 1, format!("the comment has more than {MAX_WIDTH} columns")));
         }
@@ -144,7 +144,7 @@ fn is_function(code: &str) -> bool {
             || word.starts_with('"')
             || ["async", "const", "default", "extern", "unsafe"].contains(word)
     };
-    // As in `pub(in crate::page) fn`.
+    // This handles `pub(in crate::page) fn`.
     let code = match code.strip_prefix("pub(in ") {
         Some(path) => path.split_once(')').map_or("", |(_, behind)| behind),
         None => code,

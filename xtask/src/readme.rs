@@ -1,13 +1,13 @@
-//! The README's first program: what a user types, the source, and what is printed.
+//! The README's first program: the commands that a user types, the source, and the output.
 
 use anyhow::{Context, Result, ensure};
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 
 /// The heading of the section that has the program.
 const SECTION: &str = "In a program";
-/// Where the README's commands find the library: in a checkout beside the new package.
+/// The path at which the README's commands find the library, in a checkout beside the new package.
 pub const LIBRARY: &str = "../warpnest/crates/warpnest";
-/// What stands before a command in a block that also shows what it prints.
+/// The prefix of a command in a block that also shows the command's output.
 const PROMPT: &str = "$ ";
 
 /// The README's first program.
@@ -15,15 +15,15 @@ const PROMPT: &str = "$ ";
 pub struct FirstProgram {
     /// The name of the new package, and of its folder.
     pub name: String,
-    /// The command that makes a package and enters it.
+    /// The command that makes a package and enters its folder.
     pub new: String,
-    /// The command that adds the library, from [`LIBRARY`].
+    /// The command that adds the library, at [`LIBRARY`].
     pub add: String,
     /// The text of `src/main.rs`.
     pub source: String,
     /// The command that runs the program.
     pub run: String,
-    /// What the program prints.
+    /// The output of the program.
     pub output: String,
 }
 
@@ -111,7 +111,7 @@ mod tests {
         }
     }
 
-    /// Counts lines: a reader takes ten in at a glance.
+    /// Counts the program's lines, because readers can take in ten lines at a glance.
     #[test]
     fn the_readme_has_a_program_of_about_ten_lines() {
         let program = FirstProgram::read(include_str!("../../README.md")).unwrap();

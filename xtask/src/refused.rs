@@ -1,5 +1,5 @@
-//! Programs that rustc must refuse, with the errors that one's lines name: so the library's own
-//! words for them are seen to be shown, and in the first line of an error.
+//! Programs that rustc must refuse, and the errors that it must print. They show that rustc prints
+//! the library's own texts, in the first line of an error.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,11 +8,11 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-/// The program. A line that is refused names the beginning of its error behind [`MARK`].
+/// The program. Each line that rustc must refuse has the beginning of its error after [`MARK`].
 const PROGRAM: &str = include_str!("refused/program.rs");
-/// What is before the beginning of an error.
+/// The mark before the beginning of an error.
 const MARK: &str = "//~ ";
-/// What the notes of the errors must say, beside much else.
+/// Texts that the notes of the errors must contain.
 const REMEDIES: [&str; 8] = [
     "say `warpnest::key!(Type);`",
     "say `warpnest::value!(Type);`",
@@ -24,8 +24,8 @@ const REMEDIES: [&str; 8] = [
     "`groups.column(sum)?` the sums",
 ];
 
-/// Builds the program as an example of the package in `folder`, by `build`, which knows where that
-/// is. Fails unless rustc refuses all lines that name an error, with that error, and no other.
+/// Builds the program as an example of the package in `folder`, by `build`, which knows the folder.
+/// Fails unless rustc refuses every line that names an error, with that error, and no other line.
 pub fn check(folder: &Path, build: &mut Command) -> Result<()> {
     fs::create_dir_all(folder.join("examples"))?;
     fs::write(folder.join("examples/refused.rs"), PROGRAM)?;
@@ -50,8 +50,8 @@ pub fn check(folder: &Path, build: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Builds a program whose PTX there is not, as [`check`] does. Fails unless the one error says how
-/// to build it.
+/// Builds a program whose PTX does not exist, as [`check`] does. Fails unless the single error says
+/// how to build the PTX.
 pub fn check_unbuilt(folder: &Path, build: &mut Command) -> Result<()> {
     let program = "fn main() {\n    let _ = warpnest::module!(\"../ptx/own\");\n}\n";
     fs::write(folder.join("examples/unbuilt.rs"), program)?;
@@ -63,13 +63,13 @@ pub fn check_unbuilt(folder: &Path, build: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Returns the lines of a program that name an error, with the error's beginning.
+/// Returns the indices, from 1, of the lines that name an error, with the error's beginning.
 fn marks(program: &str) -> impl Iterator<Item = (usize, &str)> {
     program.lines().enumerate().filter_map(|(index, line)| Some((index + 1, line.split_once(MARK)?.1)))
 }
 
-/// Returns the line and the first words of each error that rustc wrote, with the paths of types
-/// left out, which depend on what is imported.
+/// Returns the line and the first words of each error that rustc printed. Module paths of types are
+/// removed, because they depend on the imports.
 fn errors(said: &str) -> Result<Vec<(usize, String)>> {
     let mut lines = said.lines();
     let mut errors = Vec::new();

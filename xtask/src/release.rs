@@ -1,4 +1,4 @@
-//! `cargo xtask release`: everything between a commit and the registry, in order.
+//! `cargo xtask release`: all steps from a commit to the registry, in order.
 
 use std::fs;
 
@@ -10,17 +10,18 @@ use crate::{dependencies, outside, semver, workspace};
 
 /// Check, pack, verify and publish the crates that users need.
 ///
-/// The steps: the tree has no changes; CHANGELOG.md has a section for the version; `cargo deny`
-/// finds licences, sources and advisories of all packages as deny.toml allows; `cargo
-/// semver-checks` finds no change that the step from the last tagged version forbids; every crate
-/// is packed and built from its archive alone; the README's first program is made outside of the
-/// workspace from the archives; the crates are published, each after those that it needs.
+/// The steps: the tree must have no changes. CHANGELOG.md must have a section for the version.
+/// `cargo deny` checks that deny.toml allows the licences, sources and advisories of all packages.
+/// `cargo semver-checks` must find no change that the step from the last tagged version forbids.
+/// Every crate is packed and built from its archive alone. The README's first program is made
+/// outside of the workspace from the archives. Then the crates are published, each after the crates
+/// that it needs.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Do everything but the last step. What cannot be checked here is passed over, with a line.
+    /// Do everything except the last step. Steps that cannot run here are skipped, with a line.
     #[arg(long)]
     dry_run: bool,
-    /// Take a tree with changes, for a try of the other steps.
+    /// Accept a tree with changes, to try the other steps.
     #[arg(long, requires = "dry_run")]
     allow_dirty: bool,
     /// The revision to compare the interface with, instead of the last tagged version.
@@ -66,7 +67,8 @@ pub fn main(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Prints what a step found. One that could not be done is returned in a try, and otherwise fails.
+/// Prints the outcome of a step. If the step could not run, returns its text in a dry run, and
+/// otherwise fails.
 fn say(outcome: Outcome, dry_run: bool) -> Result<Option<String>> {
     match outcome {
         Outcome::Passed(text) => println!("{text}"),
@@ -79,7 +81,8 @@ fn say(outcome: Outcome, dry_run: bool) -> Result<Option<String>> {
     Ok(None)
 }
 
-/// Fails unless the changelog has a section for the version: of a day, or `unreleased` for a try.
+/// Fails unless the changelog has a section for the version, with a date, or with `unreleased` in a
+/// dry run.
 fn check_changelog(changelog: &str, version: &str, dry_run: bool) -> Result<()> {
     let heading = format!("## {version} - ");
     match changelog.lines().find_map(|line| line.strip_prefix(&heading)) {

@@ -1,11 +1,11 @@
-//! The lines of commands that do one step after the other and go on if one fails.
+//! The output of commands that run one step after the other and continue if one fails.
 
 use std::io::Write;
 use std::time::Instant;
 
 use anyhow::{Error, Result};
 
-/// The end of a step that did not fail; the text stands in its line.
+/// The outcome of a step that did not fail; its text is printed in the step's line.
 pub enum Outcome {
     Passed(String),
     Skipped(String),
@@ -20,11 +20,11 @@ pub struct Report {
 }
 
 impl Report {
-    /// Does a step, unless it is left out, and prints its line.
+    /// Runs a step, unless it is left out, and prints its line.
     pub fn step(&mut self, name: &str, left_out: bool, work: impl FnOnce() -> Result<Outcome>) {
         print!("{name:<32} ");
-        // The name first: a step can take minutes. A closed pipe is noticed by the line that
-        // follows.
+        // The name is printed first, because a step can take minutes. If the pipe is closed, the
+        // next line fails.
         let _ = std::io::stdout().flush();
         let start = Instant::now();
         let outcome = if left_out { Ok(Outcome::Skipped("left out".into())) } else { work() };
@@ -46,10 +46,11 @@ impl Report {
         format!("{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped)
     }
 
-    /// Prints the numbers, ends the process if a step failed, and returns how many passed.
+    /// Prints the counts, ends the process if a step failed, and returns the count of steps that
+    /// passed.
     pub fn end(self) -> u32 {
         println!("{}", self.summary());
-        // The lines above say all there is to say: no error text after them.
+        // The lines above are enough, so no error is printed.
         if self.failed > 0 {
             std::process::exit(1);
         }

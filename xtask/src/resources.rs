@@ -1,21 +1,20 @@
-//! The resources of kernels, as ptxas reports them: what is allowed, and how they are shown.
+//! The resources of kernels, as ptxas reports them: their limits, and their table.
 
 use comfy_table::{CellAlignment, Table, presets};
 use warpnest_build::ptxas::Usage;
 
-/// The instructions to the user in the line of a skipped step.
+/// The advice in the line of a skipped step.
 pub const HOW_TO_GET_PTXAS: &str = "ptxas not found: skipped; pip install --no-deps 'nvidia-cuda-nvcc<14' into a venv at target/ptxas, or set WARPNEST_PTXAS";
 
-/// The exceptions to the rule, with the bytes that are allowed of each kind.
+/// The exceptions to the rule, with the allowed bytes of stack, of spill stores and of spill loads.
 ///
 /// A radix pass whose threads hold 16 items and spill a few words is faster than one whose threads
 /// hold 12 and spill none (docs/primitives.md). The ordered split is such a pass. A page is built
 /// fastest with four blocks a multiprocessor. Its spills are in the code where pairs search for a
-/// slot, which few do (docs/page-map.md). The same holds for the pages that batches are added to
-/// and removed from; with keys alone, a bucket's eight words of tags do not fit the registers. A
-/// join keeps some words of its bin, and on chip words of its next rows, in memory while it
-/// compares rows. Where a map's 64-bit values are combined, the order of NaNs takes two registers
-/// more.
+/// slot, which few do (docs/page-map.md). This is also true for batches that are added to or
+/// removed from pages; with keys alone, a bucket's eight words of tags do not fit the registers. A
+/// join keeps some words of its bin in memory while it compares rows, and on chip also words of its
+/// next rows. If a map's 64-bit values are combined, the order of NaNs takes two more registers.
 const ALLOWED: [(&str, u32); 10] = [
     ("radix_partition_", 96),
     ("page_split_in_order_", 256),
@@ -29,10 +28,10 @@ const ALLOWED: [(&str, u32); 10] = [
     ("linear_combine_", 32),
 ];
 
-/// Returns the violation of the rule that a kernel's state lives in registers, which stands here
-/// and nowhere else.
+/// Returns the violation of the rule that a kernel's state is in registers. The rule is stated only
+/// here.
 ///
-/// A stack or a spill means memory traffic that is not in the source. Mostly its cause is an array
+/// A stack or a spill means memory traffic that is not in the source. Usually its cause is an array
 /// indexed by a variable, or bounds that leave too few registers.
 pub fn violation(usage: &Usage) -> Option<String> {
     let Usage { kernel, stack, spill_stores, spill_loads, .. } = usage;

@@ -14,22 +14,22 @@ use crate::workspace;
 
 /// Run the CPU engine under Miri, AddressSanitizer and ThreadSanitizer.
 ///
-/// What runs is crates/warpnest/tests/cpu_engine.rs: every operation of the library, so every
-/// kernel as functions for the CPU. They run on the CPU engine and on eight threads that take the
-/// blocks of even a small launch in random order.
+/// They run crates/warpnest/tests/cpu_engine.rs, which has every operation of the library and thus
+/// every kernel as CPU functions. The tests run on the CPU engine, and on eight threads that take
+/// the blocks of even a small launch in random order.
 ///
-/// AddressSanitizer needs the pinned toolchain as rustup installs it. ThreadSanitizer needs a
-/// standard library that it has instrumented, so it takes the kernels' compiler (`cargo xtask
-/// build-ptx --help`), which has the library's source. Miri needs rustup's nightly.
+/// AddressSanitizer needs the pinned toolchain as rustup installs it. ThreadSanitizer needs an
+/// instrumented standard library, so it uses the kernels' compiler
+/// (`cargo xtask build-ptx --help`), which has the library's source. Miri needs rustup's nightly.
 ///
-/// A tool that this machine lacks is skipped with a line that says how to get it. The exit status
-/// is not zero if a tool found something, or if none could run.
+/// A tool that is not installed is skipped with a line that says how to get it. The exit status is
+/// not zero if a tool found an error, or if no tool could run.
 #[derive(clap::Args)]
 pub struct Args {
-    /// What to run; all if nothing is named.
+    /// The tools to run; by default all.
     #[arg(value_name = "TOOL")]
     tools: Vec<Tool>,
-    /// Only tests whose names contain one of these.
+    /// Run only tests whose names contain one of these.
     #[arg(last = true)]
     names: Vec<String>,
 }
@@ -38,17 +38,17 @@ pub struct Args {
 enum Tool {
     /// Undefined behaviour of any kind, with few items.
     Miri,
-    /// AddressSanitizer: accesses beside what is allocated, and after it was given back.
+    /// AddressSanitizer: accesses outside of allocations, and after they were freed.
     Address,
-    /// ThreadSanitizer: accesses of two threads to one word, one of them writing, without atomics
-    /// or order.
+    /// ThreadSanitizer: unordered accesses of two threads to one word without atomics, at least one
+    /// of them a write.
     Thread,
 }
 
-/// The flags of Miri: tree borrows and permissive provenance, because to engines and to rayon's
-/// queues addresses are numbers.
+/// The flags of Miri. It uses tree borrows and permissive provenance, because engines and rayon's
+/// queues store addresses as integers.
 ///
-/// rayon's threads run until the process ends, which counts as a leak.
+/// rayon's threads run until the process ends, which would count as a leak.
 const MIRI_FLAGS: &str =
     "-Zmiri-tree-borrows -Zmiri-permissive-provenance -Zmiri-disable-isolation -Zmiri-ignore-leaks";
 const NO_MIRI: &str = "rustup toolchain install nightly --component miri --component rust-src";
@@ -98,8 +98,8 @@ fn thread(root: &Path, names: &[String]) -> Result<Outcome> {
     let Ok(compiler) = compiler::find() else { return Ok(Outcome::Skipped(NO_LIBRARY_SOURCE.into())) };
     let mut flags = vec!["-Zsanitizer=thread".to_string()];
     if runtime(&compiler.rustc, "tsan")?.is_none() {
-        // A distribution's rustc comes without one. The host's rustc has one, of nearly the same
-        // LLVM, which will do.
+        // A distribution's rustc has no runtime. The host's rustc has one, of nearly the same LLVM,
+        // which is good enough.
         let Some(runtime) = runtime("rustc".as_ref(), "tsan")? else { return Ok(Outcome::Skipped(NO_RUNTIME.into())) };
         flags.push("-Zexternal-clangrt".into());
         let arguments = ["-Wl,--whole-archive", &runtime.to_string_lossy(), "-Wl,--no-whole-archive"];
@@ -107,15 +107,16 @@ fn thread(root: &Path, names: &[String]) -> Result<Outcome> {
     }
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
     let mut command = instrumented(root, "thread", &flags)?;
-    // The first race is enough, and it says where.
+    // The run stops at the first race, which says where it is.
     command.arg("-Zbuild-std").env("RUSTC", &compiler.rustc).env("TSAN_OPTIONS", "halt_on_error=1");
     run_tests(command, root, names)
 }
 
-/// Prepares `cargo test` with these flags of rustc, in a target folder of their own: with other
-/// flags everything is compiled anew.
+/// Prepares `cargo test` with these flags of rustc, in a separate target folder, because other
+/// flags compile everything again.
 fn instrumented(root: &Path, name: &str, flags: &[&str]) -> Result<Command> {
-    // With the target named, even if it is this machine, the flags are not for procedural macros.
+    // If the target is named, even if it is this machine, the flags do not apply to procedural
+    // macros.
     let (host, _) = capture(Command::new("rustc").args(["--print", "host-tuple"]))?;
     let folder = workspace::target_dir(root).join("sanitize").join(name);
     let mut command = cargo();
@@ -124,7 +125,7 @@ fn instrumented(root: &Path, name: &str, flags: &[&str]) -> Result<Command> {
     Ok(command)
 }
 
-/// Returns the runtime library of a sanitizer that a rustc came with.
+/// Returns the runtime library of a sanitizer that is part of a rustc's installation.
 fn runtime(rustc: &Path, name: &str) -> Result<Option<PathBuf>> {
     let (folder, _) = capture(Command::new(rustc).args(["--print", "target-libdir"]))?;
     let Ok(files) = fs::read_dir(folder.trim()) else { return Ok(None) };
@@ -132,7 +133,7 @@ fn runtime(rustc: &Path, name: &str) -> Result<Option<PathBuf>> {
     Ok(files.flatten().map(|file| file.path()).find(|path| path.to_string_lossy().ends_with(&end)))
 }
 
-/// Completes a `cargo test` by the tests, runs it, and says how many passed.
+/// Adds the tests to a `cargo test`, runs it, and says how many passed.
 fn run_tests(mut command: Command, root: &Path, names: &[String]) -> Result<Outcome> {
     command.current_dir(root).args(["-p", "warpnest", "--test", "cpu_engine", "--"]).args(names);
     let (output, _) = capture(&mut command)?;
@@ -141,7 +142,7 @@ fn run_tests(mut command: Command, root: &Path, names: &[String]) -> Result<Outc
     Ok(Outcome::Passed(format!("{passed} tests")))
 }
 
-/// Returns the number in the test runner's last line.
+/// Returns the count of passed tests in the test runner's last line.
 fn passed(output: &str) -> Option<u32> {
     let line = output.lines().find_map(|line| line.strip_prefix("test result: ok. "))?;
     line.split_once(" passed")?.0.parse().ok()

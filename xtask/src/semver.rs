@@ -1,4 +1,4 @@
-//! The public interface beside an earlier version's, as `cargo semver-checks` compares them.
+//! The public interface compared with an earlier version's, by `cargo semver-checks`.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,11 +9,11 @@ use crate::process::{capture, cargo, run};
 use crate::report::Outcome;
 use crate::{cuda_stub, dependencies, workspace};
 
-/// The subcommand of cargo, and the package that has it.
+/// The subcommand of cargo, and the package that provides it.
 const TOOL: (&str, &str) = ("semver-checks", "cargo-semver-checks");
 
 /// Fails if the libraries that users need changed more than the step from the earlier version to
-/// `version` allows. The earlier one is `baseline`, or the last that is tagged.
+/// `version` allows. The earlier version is `baseline`, or the last tagged one.
 pub fn check(root: &Path, version: &str, baseline: Option<&str>) -> Result<Outcome> {
     let list = ["tag", "--list", "v*", "--merged", "HEAD", "--sort=-version:refname"];
     let (tags, _) = capture(Command::new("git").args(list).current_dir(root))?;
@@ -25,12 +25,12 @@ pub fn check(root: &Path, version: &str, baseline: Option<&str>) -> Result<Outco
     }
     let mut compare = cargo();
     compare.args([TOOL.0, "--baseline-rev", baseline]).args(workspace::LIBRARIES.iter().flat_map(|name| ["-p", name]));
-    // All features are compared, and `cust` wants a toolkit.
+    // All features are compared, and `cust` needs a toolkit.
     run(compare.env(cuda_stub::VARIABLE, cuda_stub::make(root)?).current_dir(root))?;
     Ok(Outcome::Passed(format!("semver: what changed since {baseline} is allowed by the step to {version}")))
 }
 
-/// Returns the first tag of a version that is not `version` itself, which may be tagged already.
+/// Returns the first tag of a version, except the tag of `version` itself, which may exist already.
 fn earlier<'a>(tags: &'a str, version: &str) -> Option<&'a str> {
     let is_version =
         |tag: &str| tag.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));

@@ -1,5 +1,5 @@
-//! The CPU time that tests and checks take, with limits. Other work beside them changes it little;
-//! a slow machine takes twice as much of it as a fast one.
+//! The CPU time of tests and checks, with limits. Other work on the machine changes it little; a
+//! slow machine takes twice as much as a fast one.
 
 use std::fs;
 use std::path::Path;
@@ -9,23 +9,24 @@ use anyhow::{Context, Result, ensure};
 use crate::report::Outcome;
 use crate::workspace;
 
-/// The most of all tests' CPU time that one may take. A share is the same on slow machines and on
-/// busy ones; inputs are drawn anew each time, so it is twice what the slowest usually take.
+/// The largest share of all tests' CPU time that one test may take. A share is the same on slow and
+/// on busy machines. Inputs differ in each run, so the limit is twice the usual share of the
+/// slowest test.
 const MOST: f64 = 0.04;
 
-/// The most CPU-seconds that all tests may take, and all steps of a check from nothing: twice what
-/// a slow machine took on 2026-11-28.
+/// The most CPU-seconds of all tests, and of all steps of a check from scratch: twice the time of a
+/// slow machine on 2026-11-28.
 const BUDGET_OF_TESTS: f64 = 3000.0;
 const BUDGET_OF_STEPS: f64 = 4000.0;
 
-/// The number of tests that are shown.
+/// The count of tests that are shown.
 const SHOWN: usize = 30;
 
-/// The folder in the target folder where each program of tests leaves a file when all of its tests
+/// The folder in the target folder to which each test program writes a file when all of its tests
 /// have run (`tests/src/times.rs`).
 const FOLDER: &str = "test-times";
 
-/// Shows the slowest tests of the last run of all tests, and fails if one took too long.
+/// Shows the slowest tests of the last run of all tests, and fails if a test took too long.
 pub fn of_tests(root: &Path) -> Result<Outcome> {
     let Ok(files) = fs::read_dir(workspace::target_dir(root).join(FOLDER)) else {
         return Ok(Outcome::Skipped("run all tests first: cargo test --workspace".into()));
@@ -59,16 +60,16 @@ fn within(seconds: f64, budget: f64) -> Result<()> {
     Ok(())
 }
 
-/// Returns the CPU time of a process's children, user and system, from its line in /proc: the 16th
-/// and the 17th word, in hundredths of a second. The second word, a name in parentheses, may have
-/// spaces.
+/// Returns the CPU seconds of a process's children, user and system, from the 16th and 17th words
+/// of its line in /proc, which are hundredths of a second. The second word, a name in parentheses,
+/// may have spaces.
 fn seconds_of_children(stat: &str) -> Option<f64> {
     let (_, words) = stat.rsplit_once(')')?;
     let hundredths: Vec<u64> = words.split_whitespace().skip(13).take(2).map_while(|word| word.parse().ok()).collect();
     (hundredths.len() == 2).then(|| hundredths.iter().sum::<u64>() as f64 / 100.0)
 }
 
-/// Reads a line: the CPU-seconds of a test, and its name.
+/// Parses a line: the CPU-seconds of a test, and its name.
 fn test(line: &str) -> Result<(f64, String)> {
     let words = line.split_once(' ').and_then(|(seconds, name)| Some((seconds.parse().ok()?, name.to_owned())));
     words.with_context(|| format!("{FOLDER}: {line}"))

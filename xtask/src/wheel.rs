@@ -1,4 +1,5 @@
-//! The Python wheel: built, installed into a clean environment as a user would, and tested there.
+//! The Python wheel, which is built, installed into a clean environment like a user's, and tested
+//! there.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,20 +14,20 @@ use crate::{gpu_bundle, workspace};
 
 /// The folder of the Python package.
 const PACKAGE: &str = "crates/warpnest-python";
-/// The largest wheel that is allowed, in bytes.
+/// The largest allowed size of a wheel, in bytes.
 const MAX_BYTES: u64 = 15 << 20;
-/// The longest time from a wheel to the first answer that is allowed, in seconds.
+/// The longest allowed time from a wheel to the first answer, in seconds.
 const MAX_SECONDS: f64 = 15.0;
 /// How to get maturin.
 const HOW_TO_GET_MATURIN: &str =
     "maturin not found: skipped; python3 -m venv target/python && target/python/bin/pip install 'maturin>=1.16,<2'";
-/// The first answer, with the time for `import`.
+/// The program for the first answer, including the `import`.
 const FIRST_ANSWER: &str = "import numpy, warpnest as wn; print(len(wn.unique(numpy.array([3, 1, 3]))))";
 
 /// Build the Python wheel.
 ///
-/// The wheel is for every CPython from 3.10 on, on Linux x86-64, with and without a GPU. Its file
-/// is in target/wheel. maturin does the work, from a venv at target/python or PATH.
+/// The wheel is for every CPython since 3.10, on Linux x86-64, with and without a GPU. It is
+/// written to target/wheel. maturin does the work, from a venv at target/python or from PATH.
 #[derive(clap::Args)]
 pub struct Args {
     /// Install the wheel into a clean environment and run the tests there.
@@ -46,15 +47,15 @@ pub fn main(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Builds the wheel and tests it in a clean environment, unless there is no maturin. Unless that is
-/// to be `thorough`, less of it is optimised than of one for users.
+/// Builds the wheel and tests it in a clean environment, unless there is no maturin. If `thorough`
+/// is false, it is optimised less than a wheel for users.
 pub fn check(root: &Path, thorough: bool) -> Result<Outcome> {
     let Some(maturin) = find(root) else { return Ok(Outcome::Skipped(HOW_TO_GET_MATURIN.into())) };
     let wheel = build(root, &maturin, if thorough { "release" } else { gpu_bundle::TESTS_PROFILE })?;
     Ok(Outcome::Passed(tested(root, &wheel)?))
 }
 
-/// Returns maturin of the venv, or of PATH.
+/// Returns the maturin of the venv, or else of PATH.
 fn find(root: &Path) -> Option<PathBuf> {
     let of_venv = workspace::target_dir(root).join("python/bin/maturin");
     let works = |maturin: &Path| Command::new(maturin).arg("--version").output().is_ok_and(|out| out.status.success());
@@ -64,7 +65,7 @@ fn find(root: &Path) -> Option<PathBuf> {
 /// Builds the wheel in a profile of the workspace, and returns its path.
 fn build(root: &Path, maturin: &Path, profile: &str) -> Result<PathBuf> {
     let out = workspace::target_dir(root).join("wheel");
-    // Of an earlier version, or for another system.
+    // Wheels of an earlier version or another system are removed.
     let _ = fs::remove_dir_all(&out);
     let mut command = Command::new(maturin);
     command.args(["build", "--locked", "--profile", profile, "--out"]).arg(&out).current_dir(root.join(PACKAGE));
@@ -75,8 +76,8 @@ fn build(root: &Path, maturin: &Path, profile: &str) -> Result<PathBuf> {
     wheel.with_context(|| format!("maturin left no wheel in {}", out.display()))
 }
 
-/// Installs the wheel into a clean environment, asks for a first answer, checks the sources' form
-/// and types, and runs all tests. Returns what it took.
+/// Installs the wheel into a clean environment, runs a first program, checks the sources' form and
+/// types, and runs all tests. Returns the size and the times.
 fn tested(root: &Path, wheel: &Path) -> Result<String> {
     let bytes = fs::metadata(wheel)?.len();
     ensure!(bytes <= MAX_BYTES, "the wheel has {bytes} bytes, and at most {MAX_BYTES} are allowed");
@@ -91,7 +92,7 @@ fn tested(root: &Path, wheel: &Path) -> Result<String> {
     let path = wheel.to_str().context("the wheel's path is no text")?;
     let start = Instant::now();
     install(path)?;
-    // Elsewhere than in the package's folder, where Python would find the sources.
+    // In the package's own folder Python would import the sources.
     let (answer, _) = capture(Command::new(&python).args(["-c", FIRST_ANSWER]).current_dir(&environment))?;
     let seconds = start.elapsed().as_secs_f64();
     ensure!(answer.trim() == "2", "the first answer is {answer:?}, and not 2");

@@ -5,17 +5,17 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-/// The libraries that are published, each after those that it needs.
+/// The libraries that are published; each follows the libraries that it needs.
 pub const LIBRARIES: [&str; 6] =
     ["gpu-kernels", "warpnest-macros", "warpnest", "ptx-tools", "warpnest-build", "warpnest-testing"];
-/// The programs that are published after them.
+/// The programs that are published after the libraries.
 pub const PROGRAMS: [&str; 1] = ["cargo-warpnest"];
 
-/// Returns the workspace's root: the nearest folder, from the current one upwards, that holds
+/// Returns the workspace's root: the current folder or the nearest folder above it that contains
 /// `gpu-kernels`.
 ///
-/// It is found at run time and not baked in, since the binary of a GPU bundle runs on another
-/// machine.
+/// It is searched at run time and not fixed by the build, since the binary of a GPU bundle runs on
+/// another machine.
 pub fn root() -> Result<PathBuf> {
     let start = match std::env::var_os("CARGO_MANIFEST_DIR") {
         Some(dir) => PathBuf::from(dir),
@@ -33,7 +33,7 @@ pub fn target_dir(root: &Path) -> PathBuf {
     }
 }
 
-/// Returns the files in `folder` and below, without Cargo's target folder.
+/// Returns the files in `folder` and its subfolders, without Cargo's target folder.
 pub fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))? {

@@ -1,4 +1,4 @@
-//! The frame of a test that is run on every engine and for every width.
+//! The attribute of a test that runs on every engine and with words of every width.
 
 use proc_macro::TokenStream;
 use proc_macro2::TokenStream as Tokens;
@@ -7,13 +7,14 @@ use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::{AngleBracketedGenericArguments, Error, FnArg, Ident, ItemFn, Result, Token, parse_macro_input};
 
-/// Makes a function a test, which is run for each choice of what the function is given.
+/// Makes a function a test that runs once for each choice of its arguments.
 ///
-/// - An argument `device: &Device` is the device of every engine, and `engine: &TestEngine` every
-///   engine.
-/// - Type parameters `<K: Key, V: Value>` are words of all four widths, and `<K: Key>` of both.
-///   With `#[parameterized(each_width)]` each width is a test of its own, in a module of the
-///   function's name. Other types are listed, as in `#[parameterized(<Page>, <Cuckoo>)]`.
+/// - An argument `device: &Device` receives the device of every engine, and `engine: &TestEngine`
+///   receives every engine.
+/// - Type parameters `<K: Key, V: Value>` receive words of all four widths, and `<K: Key>` receives
+///   both widths of keys. With `#[parameterized(each_width)]` each width is a separate test, in a
+///   module with the function's name. Other types are listed, as in
+///   `#[parameterized(<Page>, <Cuckoo>)]`.
 #[proc_macro_attribute]
 pub fn parameterized(choices: TokenStream, function: TokenStream) -> TokenStream {
     let choices = parse_macro_input!(choices as Choices);
@@ -25,7 +26,7 @@ pub fn parameterized(choices: TokenStream, function: TokenStream) -> TokenStream
 enum Choices {
     /// All widths, in one test.
     Widths,
-    /// All widths, each in a test of its own.
+    /// All widths, with one test for each.
     EachWidth,
     These(Vec<Tokens>),
 }

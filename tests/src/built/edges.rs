@@ -1,5 +1,5 @@
-//! Edge cases of every map that is built: extreme keys and values, copies of keys, and rebuilds, on
-//! every engine.
+//! Edge cases of every map that is built in one call: extreme keys and values, copies of keys, and
+//! rebuilds, on every engine.
 
 use super::{Tested, build, check, rebuild};
 use crate::maps::{holds, is_empty};
@@ -9,7 +9,7 @@ use warpnest::Device;
 use warpnest::design::{BulkMap, Config};
 use warpnest::types::{WordKey as Key, WordValue as Value};
 
-/// Checks builds from no pairs, by the configuration and by the map's own constructor.
+/// Checks builds from no pairs, through the configuration and through the map's own constructor.
 pub fn empty_input_and_empty_queries<D: Tested>(config: &Config<D>) {
     fn with<K: Key, V: Value>(map: &BulkMap<K, V, impl Tested>) {
         is_empty(map, &[0, 1, u64::MAX].map(K::from_u64));
@@ -30,7 +30,7 @@ pub fn empty_input_and_empty_queries<D: Tested>(config: &Config<D>) {
     });
 }
 
-/// Checks extreme pairs, one alone and all at once.
+/// Checks maps of one extreme pair, and of all extreme pairs.
 pub fn one_pair_of_every_extreme_key_and_value<D: Tested>(config: &Config<D>) {
     fn with<D: Tested, K: Key, V: Value>(config: &Config<D>, device: &Device) {
         let extremes = [0, 1, 77, 1 << 31, u32::MAX as u64 - 1, u32::MAX as u64, 1 << 32, u64::MAX - 1, u64::MAX];
@@ -43,7 +43,7 @@ pub fn one_pair_of_every_extreme_key_and_value<D: Tested>(config: &Config<D>) {
             let map = build(device, config, &[key], &[V::ALL_ONES]);
             assert_eq!(map.get_many(&neighbours).unwrap(), [None, None], "beside {key}");
         }
-        // The narrow keys contain some of them twice.
+        // As 32-bit keys, some of the extremes are equal.
         let keys = extremes.map(K::from_u64);
         build(device, config, &keys, &values::<V>(keys.len()));
     }
@@ -66,8 +66,8 @@ pub fn values_that_are_all_zeros_and_all_ones<D: Tested>(config: &Config<D>) {
     });
 }
 
-/// Checks the key that is all ones: a slot with that key, and perhaps an all-ones value, may look
-/// empty.
+/// Checks the all-ones key. A slot with this key may look empty, at least if its value is all ones,
+/// too.
 pub fn the_key_that_is_all_ones_is_there_or_not_with_every_value<D: Tested>(config: &Config<D>) {
     fn with<D: Tested, K: Key, V: Value>(config: &Config<D>, device: &Device) {
         for value in [0, 1, 77, V::ALL_ONES.to_u64() - 1, V::ALL_ONES.to_u64()] {
@@ -93,7 +93,7 @@ pub fn the_key_that_is_all_ones_is_there_or_not_with_every_value<D: Tested>(conf
     });
 }
 
-/// Checks wide keys that differ in one half only; `report` receives the report of each build.
+/// Checks 64-bit keys that differ in one half only; `report` receives the report of each build.
 pub fn wide_keys_that_differ_in_one_half_only<D: Tested>(config: &Config<D>, report: impl Fn(&D::Report)) {
     fn with<D: Tested, V: Value>(
         config: &Config<D>,
@@ -107,7 +107,7 @@ pub fn wide_keys_that_differ_in_one_half_only<D: Tested>(config: &Config<D>, rep
     for (other, most) in [0, 1, u32::MAX as u64].into_iter().flat_map(|other| [290, 2000].map(|most| (other, most))) {
         with::<D, u64>(config, &report, most, |i| i << 32 | other);
         with::<D, u32>(config, &report, most, |i| other << 32 | i);
-        // Differences up to the highest words of a half, all ones among them.
+        // The differences include the highest words of a half, such as all ones.
         with::<D, u32>(config, &report, most, |i| (u32::MAX as u64 - i) << 32 | other);
         with::<D, u64>(config, &report, most, |i| other << 32 | (u32::MAX as u64 - i));
     }
@@ -123,8 +123,8 @@ fn orders(n: usize) -> Vec<Vec<usize>> {
     all
 }
 
-/// Checks that the last pair of a key wins in every order. `config` is for that many pairs;
-/// `report` receives each build's report and number of pairs.
+/// Checks that the last pair of a key wins in every order. `config` returns the configuration for a
+/// count of pairs; `report` receives each build's report and its count of pairs.
 pub fn the_last_pair_wins_in_every_order_of_repeated_pairs<D: Tested>(
     config: impl Fn(usize) -> Config<D>,
     report: impl Fn(&D::Report, usize),
@@ -147,7 +147,7 @@ pub fn the_last_pair_wins_in_every_order_of_repeated_pairs<D: Tested>(
                 with(device, (config(4), &report), (&keys, &values));
             }
         }
-        // Forwards, backwards and in runs.
+        // The orders are forwards, backwards, and by key.
         for copies in [2, 20] {
             let once: Vec<u64> = distinct_keys(14, 4);
             let forwards: Vec<u64> = once.repeat(copies);
@@ -162,8 +162,8 @@ pub fn the_last_pair_wins_in_every_order_of_repeated_pairs<D: Tested>(
     });
 }
 
-/// Checks rebuilds from a small map to a large one; `config` makes the configuration for up to a
-/// number of pairs.
+/// Checks rebuilds from a small map to a large one; `config` returns the configuration for a
+/// largest count of pairs.
 pub fn rebuilds_with_more_and_fewer_and_no_pairs<D: Tested>(config: impl Fn(usize) -> Config<D>) {
     fn with<D: Tested, K: Key, V: Value>(config: &Config<D>, device: &Device, most: usize) {
         let first: Vec<K> = distinct_keys(100, 1);
@@ -190,8 +190,8 @@ pub fn rebuilds_with_more_and_fewer_and_no_pairs<D: Tested>(config: impl Fn(usiz
     });
 }
 
-/// Checks that a map that was rebuilt from fewer pairs takes, once it is shrunk, no more than one
-/// that is built from these, that a clone takes no more either, and that both have the pairs.
+/// Checks the memory of a map after a rebuild from fewer pairs. Once shrunk, the map takes no more
+/// than a map that is built from those pairs, and neither does a clone; both have all the pairs.
 pub fn a_map_that_is_shrunk_takes_no_more_than_a_fresh_one<D: Tested>(config: &Config<D>) {
     fn with<D: Tested, K: Key, V: Value>(engine: &TestEngine, config: &Config<D>) {
         let (device, most) = (&engine.device, engine.max_items.min(20_000));
@@ -220,8 +220,8 @@ pub fn a_map_that_is_shrunk_takes_no_more_than_a_fresh_one<D: Tested>(config: &C
     });
 }
 
-/// Checks clones. The key that is all ones is among the pairs, and a rebuild of one map does not
-/// change the other.
+/// Checks that a clone keeps its pairs when the original map is rebuilt. The all-ones key is among
+/// the pairs.
 pub fn a_clone_keeps_what_the_map_has_no_more<D: Tested>(config: &Config<D>) {
     fn with<D: Tested, K: Key, V: Value>(engine: &TestEngine, config: &Config<D>) {
         let (device, most) = (&engine.device, engine.max_items.min(20_000));

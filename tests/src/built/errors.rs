@@ -1,5 +1,5 @@
-//! Errors that a user of any map that is built can cause: their figures, their advice, and the
-//! state they leave.
+//! Errors that a user of any map that is built in one call can cause: their figures, their advice,
+//! and the map's state afterwards.
 
 use super::{Tested, build, refused};
 use crate::maps::{holds, refuses_another_device, refuses_buffers_of_other_lengths, refuses_other_lengths};
@@ -9,8 +9,8 @@ use warpnest::error::{ConfigError, InputError};
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Buffer, Device, Error};
 
-/// Checks builds, rebuilds and lookups with inputs of different lengths, which leave the map as it
-/// was.
+/// Checks that builds, rebuilds and lookups refuse inputs of different lengths and leave the map as
+/// it was.
 pub fn inputs_whose_lengths_differ_are_refused_with_both_lengths<D: Tested>(config: &Config<D>) {
     let _at = at(format!("{config:?}"));
     on_all(|device| {
@@ -34,8 +34,8 @@ pub fn inputs_whose_lengths_differ_are_refused_with_both_lengths<D: Tested>(conf
     });
 }
 
-/// Checks builds, rebuilds and lookups with another device's resources, which leave the map as it
-/// was.
+/// Checks that builds, rebuilds and lookups refuse another device's resources and leave the map as
+/// it was.
 pub fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was<D: Tested>(config: &Config<D>) {
     fn with<D: Tested, K: Key, V: Value>(config: &Config<D>, here: &Device) {
         let there = &elsewhere();
@@ -64,7 +64,7 @@ pub fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was<D:
     });
 }
 
-/// Checks the limit of pairs through the memory queries, since no test has that many pairs.
+/// Checks the largest count of pairs through the memory queries, since no test has that many pairs.
 pub fn more_pairs_than_a_map_can_have_are_refused(config: &Config<impl Tested>, limit: u64) {
     let _at = at(format!("{config:?}"));
     for asked in [limit + 1, 1 << 32, 1 << 40, u64::MAX] {

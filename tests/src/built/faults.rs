@@ -1,4 +1,5 @@
-//! Device failures during a build, and the memory that builds take, for every map that is built.
+//! Device failures during a build, and the memory that builds take, for every map that is built in
+//! one call.
 
 use super::{Before, Tested, build, rebuild};
 use crate::maps::holds;
@@ -9,8 +10,8 @@ use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Buffer, Device, Error};
 
 /// Lets each launch or allocation of a rebuild from the keys `old` to `new` fail once, and returns
-/// the errors. The maps were built, or built and rebuilt; `left` is the device's countdown. After a
-/// failure the map must be empty and can be built again. `own` makes the map's own checks.
+/// the errors. Freshly built and rebuilt maps are rebuilt; `left` is the device's countdown. After
+/// a failure the map must be empty, and a new build must succeed. `own` makes the map's own checks.
 fn failing<D: Tested, K: Key, V: Value>(
     (device, left): (&Device, &AtomicU32),
     config: &Config<D>,
@@ -45,8 +46,8 @@ fn failing<D: Tested, K: Key, V: Value>(
 }
 
 /// Lets each launch of a rebuild with the keys `new` fail once, and returns the names of the
-/// kernels. After a failure the map must be empty and can be built again; `own` makes the map's own
-/// checks.
+/// kernels. After a failure the map must be empty, and a new build must succeed; `own` makes the
+/// map's own checks.
 pub fn failing_launches<D: Tested>(
     config: &Config<D>,
     new: &[u32],
@@ -63,7 +64,7 @@ pub fn failing_launches<D: Tested>(
 }
 
 /// Lets each allocation of a rebuild fail once, as [`failing_launches`] does with launches, and
-/// returns their number.
+/// returns the count of allocations.
 pub fn failing_allocations<D: Tested>(config: &Config<D>, new: &[u64], own: impl Fn(&BulkMap<u64, u64, D>)) -> usize {
     let (device, counts) = counting();
     let old: Vec<u64> = distinct_keys(100, 1);
@@ -75,8 +76,8 @@ pub fn failing_allocations<D: Tested>(config: &Config<D>, new: &[u64], own: impl
     errors.len()
 }
 
-/// Checks that builds of pairs of each width take and keep the memory that was announced. `own`
-/// checks that a build was a usual one.
+/// Checks that builds of pairs of each width use and keep the announced memory. `own` checks that a
+/// build took its usual path.
 pub fn memory_is_as_said<D: Tested>(config: &Config<D>, pairs: usize, own: impl Fn(&D::Report)) {
     crate::in_all_widths!(memory_of_width::<D>(config, pairs, &own));
 }
@@ -94,7 +95,7 @@ fn memory_of_width<D: Tested, K: Key, V: Value>(config: &Config<D>, pairs: usize
     let mut map = config.build(&device, &keys, &values).unwrap();
     own(map.report());
     let beside_input = |count: &AtomicU64| count.load(Relaxed) - input;
-    // An allocation of fewer than 16 bytes takes 16.
+    // An allocation of fewer than 16 bytes takes 16 bytes.
     let most = beside_input(&counts.most);
     assert!(most.abs_diff((memory + scratch) as u64) < 32, "{most} bytes, {memory} + {scratch} said");
     let kept = beside_input(&counts.bytes);
@@ -115,8 +116,8 @@ fn memory_of_width<D: Tested, K: Key, V: Value>(config: &Config<D>, pairs: usize
     assert_eq!(beside_input(&counts.bytes), 0);
 }
 
-/// Checks that a clone of a map that was rebuilt from `pairs` pairs takes the memory that a map
-/// keeps, to `rounding` bytes.
+/// Checks that a clone of a map that was rebuilt from `pairs` pairs takes the map's memory without
+/// its scratch, up to `rounding` bytes.
 pub fn a_clone_takes_as_much_as_the_map_without_its_scratch<D: Tested>(
     config: &Config<D>,
     pairs: usize,
@@ -170,7 +171,7 @@ pub fn rebuilds_use_the_memory_that_there_is_and_take_more_only_for_more_pairs<D
     holds(&map, &more_keys, &more_keys);
 }
 
-/// Counts the kernels with each of these names.
+/// Counts the kernels whose names begin with each of `names`.
 pub fn times<const N: usize>(kernels: &[String], names: [&str; N]) -> [usize; N] {
     names.map(|name| kernels.iter().filter(|kernel| kernel.starts_with(name)).count())
 }

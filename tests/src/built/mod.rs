@@ -1,7 +1,8 @@
-//! The tests that all maps have that are built in one call from a configuration and can be rebuilt.
+//! The tests that are shared by all maps that are built in one call from a configuration and can be
+//! rebuilt.
 //!
-//! A new map of this kind is made [`Checked`]. Its test files then name the tests, with their own
-//! configurations, by [`tests_of!`](crate::tests_of).
+//! A new map of this kind implements [`Checked`]. Its test files then list the tests and their own
+//! configurations with [`tests_of!`](crate::tests_of).
 
 pub mod edges;
 pub mod errors;
@@ -19,8 +20,8 @@ use warpnest::{Buffer, Device, Error, Result};
 pub trait Tested: Builds + Checked {}
 impl<D: Builds + Checked> Tested for D {}
 
-/// Expands to tests by the named functions of a module: one test for each function, with each of
-/// the configurations listed after its name in parentheses, or with the arguments in brackets.
+/// Expands to tests by the named functions of a module. A function has one test for each of the
+/// configurations in parentheses after its name, or one test with the arguments in brackets.
 #[macro_export]
 macro_rules! tests_of {
     ($module:ident: $($name:ident $arguments:tt;)+) => {
@@ -54,7 +55,7 @@ pub fn build<D: Tested, K: Key, V: Value>(
 }
 
 /// Builds maps of up to `most` keys on every engine and checks all of them. `report` receives each
-/// build's report and number of pairs.
+/// build's report and its count of pairs.
 pub fn check<D: Tested, K: Key, V: Value>(
     config: impl Fn(usize) -> Config<D>,
     most: usize,
@@ -69,7 +70,7 @@ pub fn check<D: Tested, K: Key, V: Value>(
     });
 }
 
-/// A check of a rebuild, whether it succeeds or fails.
+/// The state of a map before a rebuild, and the checks after it.
 #[derive(Debug)]
 pub struct Before<K, R> {
     once: Vec<K>,
@@ -83,8 +84,8 @@ impl<K: Key, R: Clone + Debug + PartialEq> Before<K, R> {
         Self { once: pairs.into_iter().map(|(key, _)| key).collect(), report: map.report().clone() }
     }
 
-    /// Checks that the map has the pairs after the rebuild. If it was an error, the map must be
-    /// empty, with the report of the build before.
+    /// Checks that the map has the pairs after the rebuild. If the rebuild failed, the map must be
+    /// empty and must still have the report of the build before.
     pub fn check<V: Value>(
         mut self,
         map: &BulkMap<K, V, impl Tested<Report = R>>,
@@ -120,7 +121,7 @@ pub fn refused(device: &Device, config: &Config<impl Tested>, pairs: usize) -> E
     let error = config.build(device, &keys, &keys).unwrap_err();
     let buffer = Buffer::from_slice(device, &keys).unwrap();
     let on_buffers = config.build(device, &buffer, &buffer).unwrap_err();
-    // Compared as text, since a figure may be NaN.
+    // The errors are compared as text, since a figure may be NaN.
     assert_eq!(format!("{on_buffers:?}"), format!("{error:?}"));
     assert_eq!(format!("{:?}", config.memory_bytes::<u32, u32>(pairs).unwrap_err()), format!("{error:?}"));
     assert_eq!(format!("{:?}", config.scratch_bytes::<u64, u32>(pairs).unwrap_err()), format!("{error:?}"));

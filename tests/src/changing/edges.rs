@@ -11,9 +11,9 @@ use warpnest::design::{BulkMap, Config};
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Buffer, Device};
 
-/// Checks empty batches in an empty map and in one with a few keys, and returns the map after it
-/// was cleared. `own` runs the empty operations that only this map has, and returns what else may
-/// not change.
+/// Checks empty batches in an empty map and in a map with a few keys, and returns the map after it
+/// was cleared. `own` runs the empty operations that only this map has, and returns the state that
+/// must not change.
 pub fn batches_of_nothing_do_nothing<D: Changing, K: Key, V: Value, S: Debug + PartialEq>(
     device: &Device,
     config: &Config<D>,
@@ -26,7 +26,7 @@ pub fn batches_of_nothing_do_nothing<D: Changing, K: Key, V: Value, S: Debug + P
         assert_eq!(map.insert_many(&[], &[]), Ok(0));
         assert_eq!(map.remove_many(&[]), Ok(vec![]));
         assert_eq!((map.get_many(&[]), map.contains_many(&[])), (Ok(vec![]), Ok(vec![])));
-        // Only keys that the map does not have.
+        // This removes only keys that the map does not have.
         assert_eq!(map.remove_many(&[K::from_u64(2), K::from_u64(2)]), Ok(vec![None; 2]));
         assert_eq!(own(&mut map), before);
         equals(&map, &pairs(&there));
@@ -37,8 +37,8 @@ pub fn batches_of_nothing_do_nothing<D: Changing, K: Key, V: Value, S: Debug + P
     map
 }
 
-/// Returns the extreme numbers: the ends of the range, its middle, and numbers that are equal or
-/// all ones in one half only.
+/// Returns the extreme numbers: the ends of the range, its middle, and numbers with a half that is
+/// all ones, all zeros or nearly so.
 pub fn extremes<T: Scalar>() -> Vec<T> {
     let all = [0, 1, 1 << 31, u32::MAX as u64 - 1, u32::MAX as u64, 1 << 32, u64::MAX << 32, u64::MAX - 1, u64::MAX];
     let mut those: Vec<T> = all.map(T::from_u64).to_vec();
@@ -47,16 +47,16 @@ pub fn extremes<T: Scalar>() -> Vec<T> {
     those
 }
 
-/// Checks at most `n` keys at every distance; distances are `every` bits apart. The same keys with
-/// their bits reversed follow, in batches of `batch`.
+/// Checks sequences of at most `n` keys with strides of powers of two; the exponents are `every`
+/// apart. The same keys with reversed bits follow, in batches of `batch`.
 pub fn sequential_and_strided_keys<D: Changing, K: Key, V: Value>(
     device: &Device,
     config: &Config<D>,
     (n, every, batch): (u64, usize, usize),
 ) {
-    // The widest strides make wide keys differ in their upper halves alone.
+    // With the widest strides, 64-bit keys differ in their upper halves alone.
     for lg in (0..=K::BITS - 8).step_by(every) {
-        // No more keys than the stride leaves, so that all differ.
+        // The stride limits the count of keys, so all keys differ.
         let keys: Vec<K> = (0..n.min(1 << (K::BITS - lg).min(32))).map(|i| K::from_u64(i << lg)).collect();
         come_and_go::<D, K, V>(device, config, &keys, keys.len());
         let reversed = |key: &K| !K::from_u64(key.to_u64().reverse_bits() >> (64 - K::BITS));
@@ -64,7 +64,7 @@ pub fn sequential_and_strided_keys<D: Changing, K: Key, V: Value>(
     }
 }
 
-/// Inserts and removes keys one at a time, and a few without a look at their values.
+/// Inserts and removes keys one at a time, some of them without reading back their values.
 pub fn one_key_at_a_time<D: Changing, K: Key, V: Value>(device: &Device, config: &Config<D>) {
     let mut map = create::<D, K, V>(device, config);
     let (zero, all_ones) = (K::from_u64(0), K::ALL_ONES);
@@ -80,13 +80,13 @@ pub fn one_key_at_a_time<D: Changing, K: Key, V: Value>(device: &Device, config:
     assert_eq!(map.erase_many(&[]), Ok(0));
 }
 
-/// Checks that retaining removes the keys that a mask drops and no others, on slices and on
-/// buffers, around every number of bits in a word.
+/// Checks that retaining removes exactly the keys that a mask drops, on slices and on buffers, for
+/// counts of keys around multiples of 32.
 pub fn retaining<D: Changing, K: Key, V: Value>(device: &Device, config: &Config<D>, most: usize) {
     let stream = device.default_stream();
     for n in [0, 1, 31, 32, 33, 64, 200].into_iter().filter(|&n| n <= most) {
         let keys: Vec<K> = distinct_keys(n + 3, 5);
-        // The last three are not in the map.
+        // The last three of `keys` are not in the map.
         let mut map = fill::<D, K, V>(device, config, &keys[..n], n.max(1));
         for (round, every) in [usize::MAX, 3, 2, 1].into_iter().enumerate() {
             let keep: Vec<bool> = (0..n + 3).map(|i| i < n && i % every != 0).collect();
@@ -95,7 +95,7 @@ pub fn retaining<D: Changing, K: Key, V: Value>(device: &Device, config: &Config
             let removed = if round % 2 == 0 {
                 map.retain_many(&keys, &keep).unwrap()
             } else {
-                // Bits past the last key do not count.
+                // Bits after the last key are ignored, so these are set.
                 let bit = |word: usize, bit: usize| keep.get(32 * word + bit).is_none_or(|&keep| keep);
                 let word = |word: usize| (0..32).fold(0u32, |bits, at| bits | (bit(word, at) as u32) << at);
                 let words: Vec<u32> = (0..(n + 3).div_ceil(32)).map(word).collect();
@@ -109,7 +109,7 @@ pub fn retaining<D: Changing, K: Key, V: Value>(device: &Device, config: &Config
         assert_eq!(map.len(), 0);
     }
     let mut map = fill::<D, K, V>(device, config, &[K::from_u64(1), K::from_u64(2)], 2);
-    // One flag for each key, and a key that is dropped once is dropped.
+    // Each key needs a flag, and a key that is dropped once and kept once is removed.
     assert_lengths(map.retain_many(&[K::ALL_ONES], &[]).unwrap_err(), ("the keys", 1), ("the flags", 0));
     let (two, none) = (Buffer::<K>::zeroed(device, 33).unwrap(), Buffer::zeroed(device, 1).unwrap());
     let short = map.retain_many_on(stream, &two, &none).unwrap_err();

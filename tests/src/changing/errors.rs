@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use warpnest::design::BulkMap;
 use warpnest::{Answers, Buffer, Error};
 
-/// Checks that batches of `n` keys, of which a stream or a buffer is another device's, are refused
-/// and leave the map as it was.
+/// Checks that batches of `n` keys with another device's stream or buffer are refused and leave the
+/// map as it was.
 pub fn what_belongs_to_another_device_is_refused(map: &mut BulkMap<u32, u32, impl Changing>, n: usize) {
     let (here, there) = (&map.device().clone(), &elsewhere());
     let (stream, foreign) = (here.default_stream(), there.default_stream());

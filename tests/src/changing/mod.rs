@@ -1,6 +1,6 @@
-//! The tests that all maps have that change in place, batch by batch.
+//! The tests that are shared by all maps that change in place, batch by batch.
 //!
-//! A test file names the tests, with its own configurations and with the engines that can have such
+//! A test file names the tests, with its own configurations and with the engines that support such
 //! maps.
 
 pub mod edges;
@@ -19,7 +19,7 @@ use warpnest::types::{WordKey as Key, WordValue as Value};
 pub trait Changing: Changes + Checked {}
 impl<D: Changes + Checked> Changing for D {}
 
-/// Returns the value that tests give a key, with bits of the key in all parts.
+/// Returns the value that tests give a key; all its parts depend on the key.
 pub fn own<K: Key, V: Value>(key: &K) -> V {
     V::from_u64(key.to_u64().wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 77 << 32 ^ 77)
 }
@@ -54,12 +54,12 @@ pub fn fill<D: Changing, K: Key, V: Value>(
     map
 }
 
-/// Removes keys that the map has with their values, and fails unless each is answered.
+/// Removes keys that the map has, and fails unless the removal returns each key's value.
 pub fn remove<K: Key, V: Value>(map: &mut BulkMap<K, V, impl Changing>, keys: &[K]) {
     assert_eq!(map.remove_many(keys).unwrap(), keys.iter().map(|key| Some(own(key))).collect::<Vec<_>>());
 }
 
-/// Fills an empty map, checks all of it, removes a third, and checks it again.
+/// Fills an empty map, removes a third of the keys, and checks the map after each step.
 pub fn come_and_go<D: Changing, K: Key, V: Value>(device: &Device, config: &Config<D>, keys: &[K], batch: usize) {
     let mut map = fill::<D, K, V>(device, config, keys, batch);
     let (gone, left) = keys.split_at(keys.len() / 3);

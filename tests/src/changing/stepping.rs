@@ -1,4 +1,4 @@
-//! The steps that change pairs, done with any map and its reference.
+//! The steps that change pairs, applied to a map and its reference.
 
 use super::steps::{Step, check_removed, every, fail, without, words_of};
 use proptest::prelude::*;
@@ -8,13 +8,13 @@ use warpnest::design::Inserts;
 use warpnest::types::{Plain, WordKey as Key};
 use warpnest::{Answers, Buffer, Device, Table};
 
-/// Returns keys to look up after a step without keys of its own.
+/// Returns the keys to look up after a step that has no keys of its own.
 pub fn few<K: Key>() -> Vec<K> {
     vec![K::from_u64(3), K::ALL_ONES]
 }
 
-/// Does a step that inserts or removes with a map and its reference, and returns keys to look up.
-/// `values_of` makes so many values that follow from a number.
+/// Applies a step that inserts or removes to a map and its reference, and returns keys to look up.
+/// `values_of` makes the given count of values from a seed.
 pub fn change<K: Key, V: Plain + PartialEq + Debug>(
     device: &Device,
     (map, reference): (&mut Table<impl Inserts<Key = K, Value = V>>, &mut HashMap<K, V>),

@@ -1,4 +1,4 @@
-//! Sequences of everything that can be done with a map or a set that is both built and changed.
+//! Sequences of all calls of a map or a set that can be both built and changed.
 
 use crate::key;
 use proptest::prelude::*;
@@ -9,15 +9,15 @@ use warpnest::types::{WordKey as Key, WordValue as Value};
 /// A call of a map or a set.
 #[derive(Clone, Debug)]
 pub enum Step<K> {
-    /// Inserts keys, with values that follow from a number.
+    /// Inserts keys, with values that follow from a seed.
     Insert(Vec<K>, u64),
-    /// Gives every n-th of the keys that are there another value.
+    /// Gives every n-th of the keys in the table another value.
     Update(usize, u64),
-    /// Removes keys, and looks at what was there.
+    /// Removes keys, and checks the values that the removal returns.
     Remove(Vec<K>),
-    /// Removes keys.
+    /// Removes keys without returning their values.
     Erase(Vec<K>),
-    /// Removes all but every n-th of the keys that are there, by a mask on the device.
+    /// Removes all keys in the table except every n-th, by a mask on the device.
     Thin(usize),
     /// Removes every n-th of these keys, by flags on the host.
     Drop(Vec<K>, usize),
@@ -25,20 +25,20 @@ pub enum Step<K> {
     One(K, bool),
     /// Removes all keys.
     Clear,
-    /// Reserves capacity for so many more keys.
+    /// Reserves capacity for this count of additional keys.
     Reserve(usize),
-    /// Gives back memory.
+    /// Frees unused memory.
     Shrink,
-    /// Builds all anew from other keys.
+    /// Rebuilds the whole table from other keys.
     Rebuild(Vec<K>, u64),
-    /// Goes on with a copy.
+    /// Replaces the table by a copy.
     Clone,
-    /// Goes on with what is loaded from a file.
+    /// Replaces the table by one that is loaded from its file.
     SaveAndLoad,
 }
 
-/// Returns a strategy for keys: few, so that they come again, any, copies of one, or one after the
-/// other at some distance.
+/// Returns a strategy for keys: few different keys, which repeat; any keys; copies of one key; or
+/// keys in sequence at a fixed distance.
 pub fn keys<K: Key>(most: usize) -> impl Strategy<Value = Vec<K>> {
     let few = prop_oneof![4 => 0u64..40, 1 => Just(u64::MAX), 1 => Just(u64::MAX - 1)].prop_map(K::from_u64);
     let row = (any::<u64>(), 0..K::BITS, 0..=most)
@@ -54,7 +54,7 @@ pub fn keys<K: Key>(most: usize) -> impl Strategy<Value = Vec<K>> {
     ]
 }
 
-/// Returns a strategy for a step with at most so many keys.
+/// Returns a strategy for a step with at most `most` keys.
 pub fn step<K: Key>(most: usize) -> impl Strategy<Value = Step<K>> {
     prop_oneof![
         8 => (keys(most), any::<u64>()).prop_map(|(keys, seed)| Step::Insert(keys, seed)),
@@ -73,14 +73,14 @@ pub fn step<K: Key>(most: usize) -> impl Strategy<Value = Step<K>> {
     ]
 }
 
-/// Returns the keys that are left if each may come once: the first of each.
+/// Returns the first copy of each key.
 pub fn once<K: Key>(keys: Vec<K>) -> Vec<K> {
     let mut seen = HashSet::new();
     keys.into_iter().filter(|&key| seen.insert(key)).collect()
 }
 
 impl<K: Key> Step<K> {
-    /// Returns the same step with each key once, where that can be promised.
+    /// Returns the same step with only the first copy of each key, where the step can promise that.
     pub fn unique(self) -> Self {
         match self {
             Self::Insert(keys, seed) => Self::Insert(once(keys), seed),
@@ -90,18 +90,18 @@ impl<K: Key> Step<K> {
     }
 }
 
-/// Returns `n` values that follow from a number.
+/// Returns `n` values that follow from a seed.
 pub fn values_of<V: Value>(n: usize, seed: u64) -> Vec<V> {
     (0..n as u64).map(|i| V::from_u64(seed.wrapping_add(i).wrapping_mul(0x1_0000_0001))).collect()
 }
 
-/// Returns the failure for an error of a call that should succeed.
+/// Returns the test failure for an error of a call that should succeed.
 pub fn fail(error: Error) -> TestCaseError {
     TestCaseError::fail(error.to_string())
 }
 
-/// Checks a removal: of equal keys one is answered with the value that there was, and the others
-/// with none.
+/// Checks a removal: of several equal keys one receives the value that the map had, and the others
+/// receive none.
 pub fn check_removed<K: Key, V: PartialEq + std::fmt::Debug>(
     before: &HashMap<K, V>,
     keys: &[K],

@@ -1,4 +1,4 @@
-//! Saved tables that are built on maps, and all that is done with one that was loaded.
+//! Saved tables that are built on maps, and all operations on such a table after it is loaded.
 
 use super::sample::{Contents, Sample, name_of, pairs, save, value};
 use crate::distinct_keys;
@@ -17,7 +17,7 @@ pub fn compacting<K: Key, D: Ids>(
     n: usize,
 ) -> Result<Sample> {
     let (keys, _) = pairs::<K, u32>(n);
-    // Half of the rows have keys that came before.
+    // Half of the rows repeat keys of earlier rows.
     let rows: Vec<K> = keys.iter().chain(&keys[..n / 2]).copied().collect();
     let table = config.build(device, &rows)?;
     let bytes = save(|to| table.save(to))?;
@@ -51,7 +51,7 @@ pub fn compacting<K: Key, D: Ids>(
     Ok(Sample { name: format!("{what} of {} bits", K::BITS), bytes, uses: Box::new(uses) })
 }
 
-/// Returns the sample of a row map: keys came and went, so that rows are free.
+/// Returns the sample of a row map in which keys were inserted and removed, so some rows are free.
 pub fn rows<K: Key, R: Row, D: Changes>(device: &Device, what: &str, config: Config<D>, n: usize) -> Result<Sample> {
     let (keys, _) = pairs::<K, u32>(n);
     let mut map: RowMap<K, R, D> = config.create_rows(device)?;
@@ -75,7 +75,7 @@ pub fn rows<K: Key, R: Row, D: Changes>(device: &Device, what: &str, config: Con
             let mut copy = copy;
             any_rows(&mut copy, &keys)?;
         }
-        // Free rows are used again, and then others are added.
+        // The new keys first reuse the free rows; then further rows are added.
         let more: Vec<K> = distinct_keys(n / 2 + 3, 1_234_567);
         let new = rows_of(more.len(), 77);
         contents.after(map.insert_many(&more, &new))?;
@@ -97,7 +97,7 @@ pub fn rows<K: Key, R: Row, D: Changes>(device: &Device, what: &str, config: Con
     Ok(Sample { name: format!("{what}, {} bits and {} bytes", K::BITS, size_of::<R>()), bytes, uses: Box::new(uses) })
 }
 
-/// Changes a row map of any contents in each way that there is.
+/// Changes a row map of any contents by every operation that changes it.
 fn any_rows<K: Key, R: Row, D: Changes>(map: &mut RowMap<K, R, D>, keys: &[K]) -> Result<()> {
     let any = Contents::Any;
     let absent = distinct_keys::<K>(71, 0xdead);

@@ -1,4 +1,4 @@
-//! Saved maps, and all that is done with a map that was loaded.
+//! Saved maps, and all operations on a map after it is loaded.
 
 use super::sample::{Contents, Sample, name_of, pairs, save, value};
 use crate::distinct_keys;
@@ -8,10 +8,10 @@ use warpnest::design::{BulkMap, Config};
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Device, Error, Result};
 
-/// What only maps of one design can do: it is done with any map of it that was loaded.
+/// The operations that only maps of one design have, run on every such map that was loaded.
 pub type Own<K, V, D> = fn(&mut BulkMap<K, V, D>, Contents, &[K], &[V]) -> Result<()>;
 
-/// Asks a map all that any map can be asked.
+/// Calls all queries that any map has.
 fn ask<K: Key, V: Value, D: Design>(
     map: &BulkMap<K, V, D>,
     bytes: &[u8],
@@ -37,12 +37,12 @@ fn ask<K: Key, V: Value, D: Design>(
     Ok(())
 }
 
-/// Returns the sample of a map that is built in one go.
+/// Returns the sample of a map that is built in one call.
 pub fn built<K: Key, V: Value, D: Builds>(device: &Device, what: &str, config: Config<D>, n: usize) -> Result<Sample> {
     built_with::<K, V, D>(device, what, config, n, |_, _, _: &[K], _: &[V]| Ok(()))
 }
 
-/// Returns [`built`] with what only such maps can do.
+/// Returns [`built`] with the operations that only maps of this design have.
 pub fn built_with<K: Key, V: Value, D: Builds>(
     device: &Device,
     what: &str,
@@ -58,14 +58,14 @@ pub fn built_with<K: Key, V: Value, D: Builds>(
         let mut map = BulkMap::<K, V, D>::load(device, bytes)?;
         let reference: HashMap<K, V> = keys.iter().copied().zip(values.iter().copied()).collect();
         contents.after(ask(&map, bytes, &reference, contents))?;
-        // It can be built anew, as if it had been built here.
+        // The map can be rebuilt, as if it had been built here.
         let more: Vec<K> = distinct_keys(2 * n + 3, 5);
         let new: Vec<V> = (0..more.len()).map(value).collect();
         if contents == Contents::Same {
             assert_eq!(*map.report(), report);
             match map.rebuild(&more, &new) {
                 Ok(()) => assert_eq!(map.get_many(&more)?, new.iter().copied().map(Some).collect::<Vec<_>>()),
-                // A cuckoo map keeps its slots.
+                // A cuckoo map keeps its slots, so this rebuild is smaller.
                 Err(Error::Config(_)) => map.rebuild(&more[..n], &new[..n])?,
                 Err(error) => return Err(error),
             }
@@ -85,7 +85,8 @@ pub fn built_with<K: Key, V: Value, D: Builds>(
     Ok(Sample { name: name_of::<K, V>(what), bytes, uses: Box::new(uses) })
 }
 
-/// Returns the sample of a map that changes: keys came and went, so that there are removed ones.
+/// Returns the sample of a map in which keys were inserted and removed, so it contains removed
+/// keys.
 pub fn changing<K: Key, V: Value, D: Changes>(
     device: &Device,
     what: &str,
@@ -95,7 +96,7 @@ pub fn changing<K: Key, V: Value, D: Changes>(
     changing_with::<K, V, D>(device, what, config, n, |_, _, _: &[K], _: &[V]| Ok(()))
 }
 
-/// Returns [`changing`] with what only such maps can do.
+/// Returns [`changing`] with the operations that only maps of this design have.
 pub fn changing_with<K: Key, V: Value, D: Changes>(
     device: &Device,
     what: &str,
@@ -105,7 +106,7 @@ pub fn changing_with<K: Key, V: Value, D: Changes>(
 ) -> Result<Sample> {
     let (keys, values) = pairs::<K, V>(n);
     let mut map = config.create(device)?;
-    // In batches, so that some of the tables grow.
+    // The keys are inserted in batches, so some of the tables grow.
     for (keys, values) in keys.chunks(n.div_ceil(3).max(1)).zip(values.chunks(n.div_ceil(3).max(1))) {
         map.insert_many(keys, values)?;
     }
@@ -117,13 +118,14 @@ pub fn changing_with<K: Key, V: Value, D: Changes>(
         let mut map = BulkMap::<K, V, D>::load(device, bytes)?;
         let mut reference: HashMap<K, V> = keys[..kept].iter().copied().zip(values.iter().copied()).collect();
         contents.after(ask(&map, bytes, &reference, contents))?;
-        // Batches go to single pairs, or rewrite the table: each of them first.
+        // Some batches change single pairs, others rewrite the table; each kind comes first once.
         for order in [0, 1].into_iter().filter(|_| contents == Contents::Any) {
             let mut copy = map.try_clone()?;
             contents.after(change_any(&mut copy, order, &keys, &values))?;
             contents.after(own(&mut copy, contents, &keys, &values))?;
         }
-        // It goes on changing: new keys, enough of them that it grows, other values, removals.
+        // The map is changed further: by enough new keys that it grows, by other values, and by
+        // removals.
         let more: Vec<K> = distinct_keys(3 * n + 20, 1_234_567);
         let new: Vec<V> = (0..more.len()).map(|i| value(i + 1000)).collect();
         for (keys, values) in more.chunks(n + 7).zip(new.chunks(n + 7)) {
@@ -134,7 +136,7 @@ pub fn changing_with<K: Key, V: Value, D: Changes>(
         let answers = contents.after(map.remove_many(&leaving))?;
         if contents == Contents::Same {
             let expected: Vec<Option<V>> = leaving.iter().map(|key| reference.remove(key)).collect();
-            // Of a key that is removed twice, one of the two is answered.
+            // If a key is removed twice, only one of the two removals returns its value.
             assert_eq!(answers.into_iter().flatten().flatten().count(), expected.iter().flatten().count());
             let queries: Vec<K> = keys.iter().chain(&more).copied().collect();
             let expected: Vec<Option<V>> = queries.iter().map(|key| reference.get(key).copied()).collect();
@@ -156,7 +158,7 @@ pub fn changing_with<K: Key, V: Value, D: Changes>(
     Ok(Sample { name: name_of::<K, V>(what), bytes, uses: Box::new(uses) })
 }
 
-/// Changes a map of any contents in each way that there is, in one of two orders.
+/// Changes a map of any contents by every operation that changes it, in one of two orders.
 fn change_any<K: Key, V: Value, D: Changes>(
     map: &mut BulkMap<K, V, D>,
     order: u32,
@@ -164,7 +166,7 @@ fn change_any<K: Key, V: Value, D: Changes>(
     values: &[V],
 ) -> Result<()> {
     let any = Contents::Any;
-    // As many keys as pages are rewritten for, and few.
+    // 71 keys are enough to rewrite pages; a few keys are not.
     let absent = distinct_keys::<K>(71, 0xdead);
     let keep: Vec<bool> = (0..keys.len()).map(|i| i % 3 != 0).collect();
     let own: Vec<K> = any.after(map.to_pairs())?.into_iter().flatten().map(|pair| pair.0).collect();

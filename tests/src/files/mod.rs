@@ -1,5 +1,5 @@
-//! Samples of saved tables, one of each kind, and what is done with a file of each: it is loaded,
-//! and whatever loads is asked, changed and saved again.
+//! Samples of saved tables of every kind. A test loads each file, queries and changes each table
+//! that loads, and saves it again.
 
 mod layered;
 mod maps;
@@ -18,8 +18,8 @@ use warpnest::{
     PageConfig, PageMap, Result, SortedConfig, TwoLevelConfig, TwoLevelMap,
 };
 
-/// Returns the samples of all kinds of tables of such keys and values, with `n` keys each, as far
-/// as the device can have them.
+/// Returns the samples of all kinds of tables that the device supports with keys `K` and values
+/// `V`; each table has `n` keys.
 pub fn samples<K: Key, V: Value>(device: &Device, n: usize) -> Vec<Sample> {
     let seed = 42;
     let linear = LinearConfig::default().seed(seed);
@@ -85,15 +85,15 @@ fn of_linear<K: Key, V: Value>(map: &mut LinearMap<K, V>, contents: Contents, ke
     Ok(())
 }
 
-/// The bytes of the header, and of what sections are padded to.
+/// The size of the header, and the alignment of sections, in bytes.
 pub const PAGE: usize = 4096;
-/// The most numbers, and lengths of sections, that a header has space for.
+/// The most values that a header has space for: numbers and lengths of sections.
 const MAX_NUMBERS: usize = 500;
-/// The bytes of a chunk.
+/// The size of a chunk, in bytes.
 pub const CHUNK: usize = 1 << 20;
 
-/// Returns where the sections are in a file: the range of the data of each, up to one that is
-/// longer than the file.
+/// Returns the ranges of the data of a file's sections, up to the first section that is longer than
+/// the file.
 pub fn sections(bytes: &[u8]) -> Vec<std::ops::Range<usize>> {
     let short = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
     let (numbers, count) = (short(16), short(20));
@@ -113,8 +113,8 @@ pub fn sections(bytes: &[u8]) -> Vec<std::ops::Range<usize>> {
     sections
 }
 
-/// Makes all checksums of a file right again, as whoever crafts a file does. Lengths that do not
-/// fit the file are left as they are.
+/// Makes all checksums of a file right again, as the author of a crafted file would. Lengths that
+/// do not fit the file are left as they are.
 pub fn repair(bytes: &mut [u8]) {
     if bytes.len() < PAGE {
         return;

@@ -1,4 +1,4 @@
-//! Saved sets, and all that is done with a set that was loaded.
+//! Saved sets, and all operations on a set after it is loaded.
 
 use super::sample::{Contents, Sample, pairs, save};
 use crate::distinct_keys;
@@ -34,7 +34,7 @@ pub fn set<K: Key, D: Sets>(device: &Device, what: &str, config: Config<D>, n: u
     Ok(Sample { name: format!("{what} of {} bits", K::BITS), bytes, uses: Box::new(uses) })
 }
 
-/// Asks a set of these keys all that any set can be asked, and combines it with others.
+/// Calls all queries of a set, and combines the set with other sets.
 fn ask<K: Key, D: Sets>(set: &BulkSet<K, D>, keys: &[K], contents: Contents) -> Result<()> {
     let absent = distinct_keys::<K>(40, 0xabc).into_iter().filter(|key| !keys.contains(key));
     let queries: Vec<K> = keys.iter().copied().chain(absent).collect();
@@ -59,7 +59,7 @@ fn ask<K: Key, D: Sets>(set: &BulkSet<K, D>, keys: &[K], contents: Contents) -> 
     Ok(())
 }
 
-/// Returns the sample of a set that changes: keys came and went.
+/// Returns the sample of a set in which keys were inserted and removed.
 pub fn changing_set<K: Key, D: Sets + Changes>(
     device: &Device,
     what: &str,

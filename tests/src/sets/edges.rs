@@ -1,5 +1,5 @@
-//! Edge cases of sets of any kind: extreme keys and numbers of keys, copies of keys, and rebuilds,
-//! on every engine.
+//! Edge cases of sets of any kind: extreme keys, extreme counts of keys, copies of keys, and
+//! rebuilds, on every engine.
 
 use super::{Tested, build, holds, wrong_operations};
 use crate::{TestEngine, at, distinct_keys, on_all, on_each_engine};
@@ -8,7 +8,7 @@ use warpnest::design::{BulkSet, Config};
 use warpnest::types::WordKey as Key;
 use warpnest::{Buffer, Device};
 
-/// Builds sets without the promise that keys are unique, and with it if they are.
+/// Builds sets without the promise that keys are unique, and also with the promise if it is true.
 pub fn with_and_without_the_promise<D: Tested, K: Key>(device: &Device, config: &Config<D>, keys: &[K]) {
     let _at = at(format!("{} keys of {}, {config:?}", keys.len(), std::any::type_name::<K>()));
     build(device, config, keys);
@@ -37,7 +37,7 @@ pub fn no_key_one_key_and_the_extremes<D: Tested>(config: &Config<D>) {
     on_all(|device| with::<D, u64>(device, config));
 }
 
-/// Checks sets of as many keys as each of `borders`, one less and one more.
+/// Checks sets whose count of keys is each of `borders`, one less, and one more.
 pub fn numbers_of_keys_around<D: Tested>(config: &Config<D>, borders: &[usize]) {
     fn with<D: Tested, K: Key>(engine: &TestEngine, config: &Config<D>, borders: &[usize]) {
         for &border in borders.iter().filter(|&&border| border <= engine.max_items) {
@@ -51,7 +51,7 @@ pub fn numbers_of_keys_around<D: Tested>(config: &Config<D>, borders: &[usize]) 
     on_each_engine(|engine| with::<D, u64>(engine, config, borders));
 }
 
-/// Checks sequential keys and keys at distances that are powers of two.
+/// Checks sequential keys, and keys at distances that are powers of two.
 pub fn keys_one_after_the_other_and_at_every_distance<D: Tested>(config: &Config<D>) {
     fn with<D: Tested, K: Key>(engine: &TestEngine, config: &Config<D>) {
         let n = engine.max_items.min(3000) as u64;
@@ -66,7 +66,7 @@ pub fn keys_one_after_the_other_and_at_every_distance<D: Tested>(config: &Config
     on_each_engine(|engine| with::<D, u64>(engine, config));
 }
 
-/// Checks copies of keys by each of the configurations for that many keys.
+/// Checks sets of repeated keys with each configuration that `configs` returns for their count.
 pub fn copies_of_one_key_and_half_of_the_keys_twice<D: Tested>(configs: impl Fn(usize) -> Vec<Config<D>>) {
     fn with<D: Tested, K: Key>(engine: &TestEngine, configs: &impl Fn(usize) -> Vec<Config<D>>) {
         for n in [2, 33, 300, 2000, 10_000, 70_000].into_iter().filter(|&n| n <= engine.max_items) {
@@ -88,7 +88,7 @@ pub fn copies_of_one_key_and_half_of_the_keys_twice<D: Tested>(configs: impl Fn(
     on_each_engine(|engine| with::<D, u64>(engine, &configs));
 }
 
-/// Checks rebuilds with other numbers of keys. `config` receives the most keys; `own_narrow` and
+/// Checks rebuilds with other counts of keys. `config` receives the largest count; `own_narrow` and
 /// `own_wide` receive the set after each rebuild.
 pub fn rebuilds_with_more_and_fewer_and_no_keys<D: Tested>(
     config: impl Fn(usize) -> Config<D>,
@@ -114,8 +114,8 @@ pub fn rebuilds_with_more_and_fewer_and_no_keys<D: Tested>(
     on_each_engine(|engine| with::<D, u64>(engine, &config, &own_wide));
 }
 
-/// Checks the operations on each two of these sets, of more keys than a tile of a compaction and a
-/// bit more than a word of flags.
+/// Checks the operations on each two of several sets. Some have more keys than a tile of a
+/// compaction, and one has a few more than a word of flags.
 pub fn operations_on_sets_without_keys_with_the_same_and_with_no_common_ones<D: Tested>(config: &Config<D>) {
     fn with<D: Tested, K: Key>(device: &Device, config: &Config<D>, most: usize) {
         let keys: Vec<K> = distinct_keys(most, 3);
@@ -136,7 +136,7 @@ pub fn operations_on_sets_without_keys_with_the_same_and_with_no_common_ones<D: 
 }
 
 /// Checks builds whose promise of unique keys is broken; the configuration has capacity for the
-/// copies. `own` receives the report, the number of keys that the set counts, and the true number.
+/// copies. `own` receives the report, the count of keys that the set returns, and the true count.
 pub fn a_broken_promise_of_unique_keys_loses_none_and_finds_no_others<D: Tested>(
     config: &Config<D>,
     own: impl Fn(&D::Report, u64, u64),

@@ -5,7 +5,7 @@ use crate::{assert_lengths, assert_wrong_device, at, distinct_keys, elsewhere, o
 use warpnest::design::{BulkSet, Config};
 use warpnest::{Buffer, Device, Error, Result};
 
-/// Returns the error of `config` for so many keys, which must be the same from a slice, from a
+/// Returns the error of `config` for `keys` keys, which must be the same from a slice, from a
 /// buffer and from the memory queries.
 pub fn refused(device: &Device, config: &Config<impl Tested>, keys: usize) -> Error {
     let _at = at(format!("{config:?}"));
@@ -17,13 +17,14 @@ pub fn refused(device: &Device, config: &Config<impl Tested>, keys: usize) -> Er
         config.set_memory_bytes::<u64>(keys.len()).err(),
         config.set_scratch_bytes::<u32>(keys.len()).err(),
     ];
-    // Compared as text, since a figure may be NaN.
+    // The errors are compared as text, since a figure may be NaN.
     let said = format!("{:?}", Some(&error));
     assert!(others.iter().all(|other| format!("{other:?}") == said), "{error:?}, {others:?}");
     error
 }
 
-/// Checks builds, rebuilds, queries, copies and operations, which leave the set as it was.
+/// Checks that builds, rebuilds, queries, copies and operations refuse these inputs and leave the
+/// set as it was.
 pub fn what_belongs_to_another_device_and_other_lengths_are_refused<D: Tested>(config: &Config<D>) {
     fn error<T>(refused: Result<T>) -> Error {
         refused.err().expect("it was not refused")
@@ -54,7 +55,8 @@ pub fn what_belongs_to_another_device_and_other_lengths_are_refused<D: Tested>(c
 }
 
 /// Checks that the result of an operation has the first set's configuration, also for repeated keys
-/// in a rebuild. `own` checks each, and returns the number of different keys that it is to take.
+/// in a rebuild. `own` checks each result, and returns the count of different keys that it must be
+/// able to hold.
 pub fn the_result_of_an_operation_has_the_configuration_of_the_first_set<D: Tested>(
     (config, keys): (&Config<D>, usize),
     (other, other_keys): (&Config<D>, usize),

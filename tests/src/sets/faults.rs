@@ -11,8 +11,8 @@ use warpnest::{Buffer, Device, Error, Result};
 
 /// Lets each launch or allocation of a rebuild from the keys `old` to `new` fail once, and returns
 /// the errors. `left` is the device's countdown. After a failure the set must be empty, with the
-/// report of the build before, and can be built again. `own` checks the set of the rebuild that
-/// succeeds.
+/// report of the build before, and a new build must succeed. `own` checks the set of the rebuild
+/// that succeeds.
 pub fn failing_rebuilds<D: Tested, K: Key>(
     (device, left): (&Device, &AtomicU32),
     config: &Config<D>,
@@ -42,19 +42,20 @@ pub fn failing_rebuilds<D: Tested, K: Key>(
     errors
 }
 
-/// The number of launches or allocations of some operations on 500 keys that come twice.
+/// The counts of launches or of allocations of some operations on 500 keys, each of which occurs
+/// twice.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Takes {
-    /// The number in a build.
+    /// The count in a build.
     pub build: u32,
-    /// The number in a copy.
+    /// The count in a copy.
     pub copy: u32,
-    /// The number in listing the keys.
+    /// The count in listing the keys.
     pub keys: u32,
 }
 
-/// Lets each launch or allocation of a build, a copy, a list or an operation fail. It must be an
-/// error that leaves the sets as they were, and no byte may be lost.
+/// Lets each launch or allocation of a build, a copy, a list or an operation fail. The call must
+/// return an error and leave the sets as they were, and no memory may leak.
 pub fn whatever_fails_beside_a_set_it_stays_whole<D: Tested>(config: &Config<D>, launches: Takes, allocations: Takes) {
     fn with<D: Tested>((device, left): (&Device, &AtomicU32), config: &Config<D>) -> Takes {
         let old = distinct_keys::<u32>(500, 1).repeat(2);
@@ -99,12 +100,12 @@ pub struct Measured<K: Key, S> {
     pub input: Buffer<K>,
     /// The set.
     pub set: S,
-    /// The most bytes besides the keys during the build.
+    /// The most bytes that the build used at once, besides the keys.
     pub most: u64,
 }
 
-/// Builds a set, which must keep the memory that was announced; the build may take no more besides
-/// than was announced.
+/// Builds a set, which must keep exactly the announced memory. During the build it may use no more
+/// additional memory than announced.
 pub fn memory_is_as_said<D: Tested, K: Key>(config: &Config<D>, keys: &[K]) -> Measured<K, BulkSet<K, D>> {
     let n = keys.len() as u64;
     let _at = at(format!("{n} keys of {}, {config:?}", std::any::type_name::<K>()));
@@ -117,7 +118,7 @@ pub fn memory_is_as_said<D: Tested, K: Key>(config: &Config<D>, keys: &[K]) -> M
     let (kept, scratch) =
         (config.set_memory_bytes::<K>(n as usize).unwrap(), config.set_scratch_bytes::<K>(n as usize).unwrap());
     assert_eq!((set.memory_bytes() as u64, keeps), (kept as u64, kept as u64));
-    // An allocation has 16 bytes at least.
+    // An allocation takes at least 16 bytes.
     assert!(most <= (kept + scratch + 64) as u64, "{most} bytes, and {kept} + {scratch} were said");
     Measured { device, counts, input, set, most }
 }

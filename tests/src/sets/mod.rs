@@ -1,4 +1,5 @@
-//! The tests that sets of any kind have. A test file names the tests, with its own configurations.
+//! The tests that are shared by sets of any kind. A test file names the tests, with its own
+//! configurations.
 
 pub mod edges;
 pub mod errors;
@@ -62,7 +63,7 @@ pub fn check<K: Key, D: Tested>(
     Ok(())
 }
 
-/// Fails unless the set has these keys and no others, by all of its methods.
+/// Fails unless all methods of the set agree that it has these keys and no others.
 pub fn holds<K: Key>(set: &BulkSet<K, impl Tested>, keys: &[K]) {
     let others = |key: K| [key, K::from_u64(key.to_u64() ^ 0x5555), K::from_u64(!key.to_u64())];
     let queries: Vec<K> = keys.iter().flat_map(|&key| others(key)).chain([K::default(), K::ALL_ONES]).collect();

@@ -1,5 +1,5 @@
-//! Properties of sets of any kind beside `std::collections::HashSet`, on every engine: any keys,
-//! and any steps.
+//! Properties of sets of any kind, compared with `std::collections::HashSet` on every engine, for
+//! any keys and any steps.
 
 use super::{Tested, check, wrong_operations};
 use crate::{TestEngine, key, on_every_engine};
@@ -9,7 +9,7 @@ use warpnest::design::Config;
 use warpnest::types::WordKey as Key;
 use warpnest::{Buffer, Device, Error};
 
-/// A step with a set after its build.
+/// A step that is applied to a set after its build.
 #[derive(Clone, Debug)]
 pub enum Step<K> {
     /// Builds the set again from other keys.
@@ -32,7 +32,7 @@ impl<K> Step<K> {
     }
 }
 
-/// Returns a strategy for any step with at most so many keys.
+/// Returns a strategy for any step with at most `most` keys.
 pub fn step<K: Key>(most: usize) -> impl Strategy<Value = Step<K>> {
     prop_oneof![
         3 => keys(most).prop_map(Step::Rebuild),
@@ -42,14 +42,14 @@ pub fn step<K: Key>(most: usize) -> impl Strategy<Value = Step<K>> {
     ]
 }
 
-/// Returns the failure for an error that is not the set's, or that the set may not have.
+/// Returns the test failure for an error that the set should not have returned.
 pub fn fail(error: Error) -> TestCaseError {
     TestCaseError::fail(error.to_string())
 }
 
-/// Builds a set of the first keys, does the steps, and checks all of the set after each. Rebuilds
-/// may fail if `excused` accepts the error for the keys; `report` receives the reports of those
-/// that succeed.
+/// Builds a set of the first keys, applies the steps, and checks all of the set after each step.
+/// Rebuilds may fail if `excused` accepts the error for the keys; `report` receives the reports of
+/// the rebuilds that succeed.
 pub fn any_steps<D: Tested, K: Key>(
     device: &Device,
     config: &Config<D>,
@@ -92,8 +92,8 @@ pub fn any_steps<D: Tested, K: Key>(
     Ok(())
 }
 
-/// Checks two sets of at most so many keys each, of two such configurations, and the results of all
-/// operations on them.
+/// Checks two sets of at most `most` keys each, with two configurations, and the results of all
+/// operations on the two sets.
 pub fn sets_of_any_keys_are_combined<D: Tested, K: Key>(
     most: usize,
     configs: &(impl Strategy<Value = (Config<D>, Config<D>)> + Clone + 'static),
@@ -111,8 +111,8 @@ pub fn sets_of_any_keys_are_combined<D: Tested, K: Key>(
     );
 }
 
-/// Returns a strategy for keys that repeat, any keys, copies of one, or keys at some distance one
-/// after the other.
+/// Returns a strategy for keys: keys that repeat, any keys, copies of one key, or keys in sequence
+/// at some distance.
 pub fn keys<K: Key>(most: usize) -> impl Strategy<Value = Vec<K>> {
     let steps = (any::<u64>(), 0u32..48, 0..=most)
         .prop_map(|(first, lg, n)| (0..n as u64).map(|i| K::from_u64(first.wrapping_add(i << lg))).collect());

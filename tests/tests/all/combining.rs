@@ -1,5 +1,5 @@
-//! Values that are combined with a map's values, over many batches, beside `HashMap`, on every
-//! engine and in every table that changes.
+//! Values that are combined with a map's values over many batches, compared with `HashMap`, on
+//! every engine and in every table that changes.
 
 use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
@@ -17,7 +17,7 @@ use warpnest_tests::{TestEngine, engines, on_all, on_those, parameterized, the_c
 /// A batch.
 #[derive(Clone, Debug)]
 enum Step<K> {
-    /// Adds, takes the least or the greatest, with values that follow from a number.
+    /// Combines by a sum, the least or the greatest value, with values that follow from a seed.
     Combine(usize, Vec<K>, u64),
     Count(Vec<K>),
     Insert(Vec<K>, u64),
@@ -37,7 +37,7 @@ fn sum<V: Value>(held: V, value: V) -> V {
     V::from_u64(held.to_u64().wrapping_add(value.to_u64()))
 }
 
-/// Does a batch on both maps; each combination is checked for the number of new keys.
+/// Runs a batch on the map and its reference; the count of new keys of each combination is checked.
 fn work<D: Changing, K: Key, V: Value>(
     map: &mut BulkMap<K, V, D>,
     reference: &mut HashMap<K, V>,
@@ -73,7 +73,7 @@ fn work<D: Changing, K: Key, V: Value>(
             let values = steps::values_of::<V>(keys.len(), *seed);
             let new: HashSet<_> = keys.iter().filter(|key| !reference.contains_key(key)).collect();
             prop_assert_eq!(map.insert_many(keys, &values).map_err(steps::fail)?, new.len());
-            // Which of several values wins differs from table to table; it is one of them.
+            // Which of several values wins differs from table to table, but it must be one of them.
             let mut given: HashMap<K, HashSet<V>> = HashMap::new();
             keys.iter().zip(&values).for_each(|(&key, &value)| _ = given.entry(key).or_default().insert(value));
             for (&key, held) in keys.iter().zip(map.get_many(keys).map_err(steps::fail)?) {
@@ -90,7 +90,7 @@ fn work<D: Changing, K: Key, V: Value>(
     Ok(())
 }
 
-/// Runs sequences of batches of at most so many rows on some engines.
+/// Runs sequences of batches of at most `most` rows on some engines.
 fn sequences<'e, D: Changing, K: Key, V: Value>(
     engines: impl IntoIterator<Item = &'e TestEngine>,
     most: usize,
@@ -111,8 +111,8 @@ fn sequences<'e, D: Changing, K: Key, V: Value>(
     });
 }
 
-/// Runs sequences of batches on linear maps that decide by themselves, or are told, whether to make
-/// the rows of each key one first.
+/// Runs sequences of batches on linear maps that combine the rows of each key first, or do not, or
+/// decide that themselves.
 #[parameterized(each_width)]
 fn linear_sequences<K: Key, V: Value>() {
     sequences::<Linear, K, V>(linear_engines::<K, V>().chain(the_cpu_engine()), 3_000, |seed| {
@@ -175,7 +175,7 @@ fn operations_of_a_mixed_batch_that_combine_values_of_few_keys_have_an_order(dev
     let answers = map.apply_many(&operations).unwrap();
     let after = map.to_pairs().unwrap().into_iter().collect();
     check_answers(&HashMap::new(), operations.into_iter().zip(answers), &after).unwrap();
-    // Many keys of a block, each some times.
+    // A block has many keys, each of them several times.
     let keys: Vec<u32> = (0..1000).map(|row| row * 0x0001_0001 % 180).collect();
     let operations: Vec<_> = keys.iter().map(|&key| LinearOperation::add(key, key + 1)).collect();
     let mut map: LinearMap<u32, u32> = LinearMap::new(device).unwrap();
@@ -207,7 +207,7 @@ fn a_full_map_combines_what_it_has_and_refuses_new_keys_before_anything_is_done(
     let capacity = (map.table().slots() as f64 * 0.8) as u32;
     let keys: Vec<u32> = (0..capacity).collect();
     assert_eq!(map.count_many(&keys), Ok(capacity as usize));
-    // More rows than there is capacity for keys, all of keys that are there.
+    // There are more rows than capacity for keys, but all keys are present.
     let twice = [&keys[..], &keys].concat();
     assert_eq!(map.count_many(&twice), Ok(0));
     let more = [&twice[..], &[capacity + 1, capacity + 2, capacity + 1]].concat();
@@ -215,10 +215,10 @@ fn a_full_map_combines_what_it_has_and_refuses_new_keys_before_anything_is_done(
     assert!(matches!(error, Error::Full(FullError::NoCapacity { new_keys: 2, spare_capacity: 0, .. })), "{error}");
     assert!(map.to_columns().unwrap().1.iter().all(|&count| count == 3), "something was counted");
     assert_eq!(map.len(), capacity as usize);
-    // Removed keys give their slots back.
+    // Removed keys free their slots.
     assert_eq!(map.erase_many(&keys[..2]), Ok(2));
     assert_eq!(map.count_many(&more[more.len() - 3..]), Ok(2));
-    // The key that is all ones takes none.
+    // The all-ones key takes no slot.
     assert_eq!(map.count_many(&[&keys[2..], &[u32::MAX]].concat()), Ok(1));
     assert_eq!(map.get_many(&[u32::MAX, 2]), Ok(vec![Some(1), Some(4)]));
 }

@@ -2,8 +2,8 @@
 //! streams and events allow.
 //!
 //! On the host engines every operation is done when its call returns, so a missing wait between
-//! streams would go unnoticed there. Here queued work runs when somebody waits for it. Sometimes
-//! only what that wait needs is run, sometimes other streams' work at random, too.
+//! streams would go unnoticed. Here queued work runs only when somebody waits for it. Some waits
+//! run only the work that they need, others also run random work of other streams.
 
 use gpu_kernels::seam::{Entry, Kernel};
 use std::any::Any;
@@ -17,7 +17,8 @@ use warpnest::low_level::engine::{Engine, HostEngine, Queue, QueueEvent};
 use warpnest::{Device, Result};
 use warpnest_tests::{PtxRunner, engines};
 
-/// Returns a device on a deferred engine over the interpreter, and the complaints that it collects.
+/// Returns a device on a deferring engine over the interpreter, and the complaints that it
+/// collects.
 pub fn device(seed: u64) -> (Device, Complaints) {
     let inner = HostEngine::new(PtxRunner::hopper(seed));
     let immediate = inner.queue().unwrap();
@@ -25,7 +26,7 @@ pub fn device(seed: u64) -> (Device, Complaints) {
     (Device::from_engine(Deferred(world.clone())).unwrap(), Complaints(world))
 }
 
-/// Runs `test` on every engine, and on the deferring one with several orders.
+/// Runs `test` on every engine, and on the deferring engine with several orders.
 pub fn on_all(test: impl Fn(&Device, usize)) {
     for engine in engines() {
         test(&engine.device, engine.max_items);
@@ -37,7 +38,7 @@ pub fn on_all(test: impl Fn(&Device, usize)) {
     }
 }
 
-/// The errors of the library: frees of memory that queued work still uses.
+/// The errors of the library that the engine finds: frees of memory that queued work still uses.
 pub struct Complaints(Arc<World>);
 
 impl Complaints {
@@ -51,7 +52,7 @@ type Work = Box<dyn FnOnce(&dyn Queue) -> Result<()> + Send>;
 
 /// A step in a queue.
 enum Step {
-    /// Work, with the first addresses and ends of the memory that it uses.
+    /// Work, with the begin and the end of each range of memory that it uses.
     Run {
         work: Work,
         uses: Vec<(usize, usize)>,
@@ -59,7 +60,7 @@ enum Step {
     WaitFor(Point),
 }
 
-/// The point after so many steps of a queue.
+/// The point after a count of steps of a queue.
 #[derive(Clone, Copy, Debug)]
 struct Point {
     queue: usize,
@@ -96,8 +97,8 @@ impl State {
         (self.random >> 33) as usize % below
     }
 
-    /// Returns the queue whose next step has to run before `queue` can continue: itself, or one
-    /// that it waits for.
+    /// Returns the queue whose next step must run before `queue` can continue: `queue` itself, or a
+    /// queue that it waits for.
     fn needed(&self, queue: usize) -> usize {
         match self.lines[queue].pending.front() {
             Some(Step::WaitFor(point)) if !self.reached(*point) => self.needed(point.queue),
@@ -113,7 +114,7 @@ impl World {
 
     fn run_until(&self, point: Point) -> Result<()> {
         let mut state = self.state();
-        // Every other time no more is run than is needed.
+        // In half of the waits, only the needed work runs.
         let lazy = state.random(2) == 0;
         while !state.reached(point) {
             let queues = state.lines.len();
@@ -138,8 +139,8 @@ impl fmt::Debug for Deferred {
     }
 }
 
-// SAFETY: memory is the inner engine's, freed only when no queued work uses it; steps do what the
-// queue's methods say.
+// SAFETY: memory is the inner engine's, and it is freed only when no queued work uses it; steps do
+// what the queue's methods say.
 unsafe impl Engine for Deferred {
     fn name(&self) -> &str {
         "deferring engine"
@@ -149,8 +150,8 @@ unsafe impl Engine for Deferred {
     }
     fn allocate(&self, bytes: usize) -> Result<usize> {
         let address = self.0.inner.allocate(bytes)?;
-        // The memory of a GPU holds any bytes at first.
-        // SAFETY: the allocation has that many bytes and is nobody's yet.
+        // Fresh memory of a GPU may hold any bytes. SAFETY: the allocation has `bytes` bytes, and
+        // nobody uses it yet.
         unsafe { self.0.immediate.fill(address, 0xa5, bytes)? };
         Ok(address)
     }
@@ -162,7 +163,7 @@ unsafe impl Engine for Deferred {
             Step::WaitFor(_) => false,
         });
         if in_use {
-            // The memory is leaked, so that the work that is still to run does no harm.
+            // The memory is leaked, so the queued work can still access it.
             return state.complaints.push(format!("{bytes} bytes were given back while queued work uses them"));
         }
         // SAFETY: the caller upholds the contract.
@@ -232,19 +233,20 @@ impl Queue for DeferredQueue {
         self.run(vec![(from, from + bytes), (to, to + bytes)], move |queue| unsafe { queue.copy(from, to, bytes) })
     }
     unsafe fn fill(&self, at: usize, byte: u8, bytes: usize) -> Result<()> {
-        // SAFETY: as in `copy`.
+        // SAFETY: the caller upholds the contract; memory in use stays.
         self.run(vec![(at, at + bytes)], move |queue| unsafe { queue.fill(at, byte, bytes) })
     }
     unsafe fn launch(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()> {
         let recorded = Recorded::new(kernel);
         let mut uses = Vec::new();
         kernel.arguments(&mut |argument, bytes| {
-            // SAFETY: the kernel shows its own arguments, which have no padding.
+            // SAFETY: the kernel passes its own arguments, which have no padding.
             let bytes = unsafe { std::slice::from_raw_parts(argument.cast::<u8>(), bytes) };
-            // A pointer, or a number that is no address.
+            // The argument is a pointer, or a number that is no address.
             uses.extend(<[u8; 8]>::try_from(bytes).map(usize::from_ne_bytes).map(|at| (at, at.saturating_add(1))));
         });
-        // SAFETY: as in `copy`; the recorded arguments are equal to the original ones.
+        // SAFETY: the caller upholds the contract, and memory in use stays; the recorded arguments
+        // equal the original ones.
         self.run(uses, move |queue| unsafe { queue.launch(&recorded, blocks) })
     }
     fn record(&self, _timed: bool) -> Result<Arc<dyn QueueEvent>> {
@@ -290,10 +292,10 @@ impl QueueEvent for DeferredEvent {
     }
 }
 
-/// A launch to be run later, with a copy of the arguments.
+/// A launch that will run later, with a copy of its arguments.
 struct Recorded {
     entry: &'static Entry,
-    /// The bytes of the entry's struct, aligned as any struct of words is.
+    /// The bytes of the entry's struct, with an alignment that suits any struct of words.
     values: Box<[MaybeUninit<u128>]>,
 }
 
@@ -301,7 +303,7 @@ impl Recorded {
     fn new(kernel: &dyn Kernel) -> Self {
         let entry = kernel.entry();
         let mut values = vec![MaybeUninit::uninit(); entry.size.div_ceil(size_of::<u128>())].into_boxed_slice();
-        // SAFETY: the kernel's struct has that many bytes, and so has the copy.
+        // SAFETY: the kernel's struct has `entry.size` bytes, and the copy has at least as many.
         unsafe { values.as_mut_ptr().cast::<u8>().copy_from_nonoverlapping(kernel.values().cast(), entry.size) };
         Self { entry, values }
     }

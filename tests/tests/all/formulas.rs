@@ -1,4 +1,4 @@
-//! Tables with each of the five formulas in turn, where properties draw some at random.
+//! Tables with each of the five formulas in turn; property tests draw only some formulas at random.
 
 use std::collections::{HashMap, HashSet};
 use warpnest::design::{Arithmetic, HashFamily};
@@ -15,7 +15,7 @@ const FAMILIES: [HashFamily; 5] = [
     HashFamily::Xor { prime: 334_214_459, arithmetic: Arithmetic::Wrapping },
 ];
 
-/// Returns some keys, of which some come twice, and the one that is in no slot.
+/// Returns keys, some of which occur twice, including the key that is in no slot.
 fn keys<K: Key>() -> Vec<K> {
     let mut keys: Vec<K> = distinct_keys(200, 5);
     keys.extend_from_within(..50);
@@ -45,7 +45,7 @@ fn maps_of<K: Key, V: Value>(device: &Device, family: HashFamily) {
         built::build::<_, K, V>(device, &config, &keys, &values);
         built::build::<_, K, V>(device, &config.statistics(), once, &values[..200]);
     }
-    // One bucket, so full that every thread has several of its pairs.
+    // A single bucket is so full that every thread has several of its pairs.
     let config = TwoLevelConfig::default().items_per_bucket(500.0).restarts(200).seed(3).hash(family);
     let keys: Vec<K> = distinct_keys(490, 5);
     let config = config.sub_table_hash(family).sub_tables(4, 250);

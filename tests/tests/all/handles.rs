@@ -1,4 +1,5 @@
-//! What every table has, whatever its kind: one test of all, through the bound [`Kind`] alone.
+//! The operations that every kind of table has: a single test for all tables, through the bound
+//! [`Kind`] alone.
 
 use std::fmt::Debug;
 use warpnest::design::{Erases, HasValues, Kind, Loads};
@@ -10,14 +11,15 @@ use warpnest::{
 };
 use warpnest_tests::{assert_lengths, assert_wrong_device, distinct_keys, elsewhere, parameterized};
 
-/// Returns elements in order: most tables have none, and may write items in another one each time.
+/// Returns elements in order. Most tables have no order, and may write their items in a different
+/// order each time.
 fn sorted<T: Ord>(elements: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut elements: Vec<T> = elements.into_iter().collect();
     elements.sort_unstable();
     elements
 }
 
-/// Checks a table of so many items, whose name is `name`.
+/// Checks a table with `items` items, whose debug output begins with `name`.
 fn check<T: Kind<Key = u32, Item: Debug + Ord> + Loads>(table: &Table<T>, name: &str, items: usize) {
     let device = table.device();
     let all = sorted(table.iter().unwrap());
@@ -61,7 +63,7 @@ where
     assert_eq!(sorted(table.values().unwrap()), sorted(values), "{name}");
 }
 
-/// Checks removals from a table, of every other key and then of all.
+/// Checks removals from a table: first every other key is removed, and then all keys.
 fn check_erases<T: Erases<Key = u32>>(mut table: Table<T>) {
     table.reserve(10).unwrap();
     let keys: Vec<u32> = table.keys().unwrap().collect();
@@ -109,7 +111,7 @@ fn tables_are_built_and_changed_from_slices_and_buffers_alike(device: &Device) {
     assert_eq!((map.len(), set.len()), (1, 3));
 }
 
-/// Checks that a call is refused because of where an argument begins, and changes nothing.
+/// Checks that a call is refused because an argument is misaligned, and that it changes nothing.
 fn is_refused<T: Kind<Key = u32, Item: Debug + Ord>>(
     table: &mut Table<T>,
     call: impl FnOnce(&mut Table<T>) -> Result<(), Error>,
@@ -120,7 +122,8 @@ fn is_refused<T: Kind<Key = u32, Item: Debug + Ord>>(
     assert_eq!(sorted(&*table), before);
 }
 
-/// Checks a call that takes keys and values: neither may begin where no kernel can read.
+/// Checks a call with keys and values: neither may begin at an address from which kernels cannot
+/// read.
 fn refuses_misaligned<T: Kind<Key = u32, Item: Debug + Ord>>(
     mut table: Table<T>,
     call: impl Fn(&mut Table<T>, &Buffer<u32>, &Buffer<u32>) -> Result<(), Error>,
@@ -133,7 +136,7 @@ fn refuses_misaligned<T: Kind<Key = u32, Item: Debug + Ord>>(
     call(&mut table, &aligned, &aligned).unwrap();
 }
 
-/// Checks a call that takes keys alone.
+/// Checks a call with keys alone.
 fn refuses_misaligned_keys<T: Kind<Key = u32, Item: Debug + Ord>>(
     mut table: Table<T>,
     call: impl Fn(&mut Table<T>, &Buffer<u32>) -> Result<(), Error>,

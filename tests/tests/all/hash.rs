@@ -1,5 +1,5 @@
 //! The formulas of the hash functions: exact division, slots within the table, and the collisions
-//! of each.
+//! of each formula.
 
 use gpu_kernels::hash::{Divisor, Formula, HashFunctions, NO_SLOT};
 

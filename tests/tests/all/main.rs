@@ -1,9 +1,9 @@
 //! Every test of the tables, the primitives, the seam and the runtime on every engine. They are one
-//! binary, so that their shared code is compiled once.
+//! binary, so their shared code is compiled once.
 //!
-//! A folder for each table and each part of the library. In most, `properties` compares with a
-//! reference, `edges` has chosen cases, `errors` refused requests, `faults` operations that fail,
-//! and `checked` and `checker` show that the checks themselves notice what is wrong.
+//! Each table and each part of the library has a folder. In most folders, `properties` compares
+//! with a reference, `edges` has chosen cases, `errors` tests refused requests, and `faults` tests
+//! operations that fail. `checked` and `checker` show that the checks themselves find errors.
 
 mod combining;
 mod deferred;

@@ -1,5 +1,5 @@
-// Functions that ask tables through crates/warpnest/include/warpnest.cuh, for a test in Rust: for
-// each kind of table and each choice of words, `count` queries at `queries`.
+// Functions that query tables through crates/warpnest/include/warpnest.cuh, for a test in Rust.
+// Each is for a kind of table and a choice of words, and runs `count` queries at `queries`.
 #include "warpnest.cuh"
 
 #include <cstddef>
@@ -16,7 +16,7 @@ void ask(const REF &ref, const K *queries, std::size_t count, V *values, bool *f
         V value = 0;
         found[i] = ref.get(queries[i], value);
         values[i] = value;
-        // Both methods agree.
+        // A disagreement makes the answer wrong, so the test fails.
         if (ref.contains(queries[i]) != found[i]) {
             found[i] = !found[i];
         }

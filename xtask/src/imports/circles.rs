@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use super::files::{Files, Import};
 
-/// Returns the circles among files, given with their paths and texts, each as a text for a person.
+/// Returns a description of each circle among the files.
 pub fn circles(files: &Files<'_>) -> Vec<String> {
     let imports: Vec<_> = (0..files.paths.len()).map(|file| files.imports_of(file)).collect();
     let reached: Vec<Vec<bool>> = (0..files.paths.len()).map(|file| reached_from(file, &imports)).collect();
-    // The files that one leads to and that lead back to it are a circle, told once: at its first.
+    // A circle has all files that one leads to and that lead back to it; it is reported at its
+    // first file.
     let with = |file: usize| -> Vec<usize> {
         (0..files.paths.len()).filter(|&other| reached[file][other] && reached[other][file]).collect()
     };
@@ -17,7 +18,7 @@ pub fn circles(files: &Files<'_>) -> Vec<String> {
     first.map(|(_, circle)| describe(files, &circle, &imports)).collect()
 }
 
-/// Returns which files imports lead to from `file`, in one step or more.
+/// Returns for each file whether imports lead to it from `file`, in one step or more.
 fn reached_from(file: usize, imports: &[BTreeMap<usize, Import>]) -> Vec<bool> {
     let mut reached = vec![false; imports.len()];
     let mut next = vec![file];
@@ -32,7 +33,7 @@ fn reached_from(file: usize, imports: &[BTreeMap<usize, Import>]) -> Vec<bool> {
     reached
 }
 
-/// Returns the imports that hold a circle together, a line each.
+/// Returns the imports that connect a circle, one in each line.
 fn describe(files: &Files<'_>, circle: &[usize], imports: &[BTreeMap<usize, Import>]) -> String {
     let mut text = format!("{} files import from each other in a circle", circle.len());
     for &from in circle {
@@ -116,7 +117,7 @@ mod tests {
         assert_eq!(passing(begin), [""; 0]);
         let found = passing(&format!("{begin}fn f() {{ child() }}\n"));
         assert!(found.len() == 1 && found[0].contains("a/mod.rs:4 imports child of a/child.rs"), "{found:?}");
-        // The same without `pub`, and by the child's path.
+        // These cases are without `pub`, and with the child's path.
         assert_eq!(passing("mod child;\nuse child::child;\npub struct Layout;\n").len(), 1);
         assert_eq!(passing("mod child;\npub struct Layout;\nfn f() { child::child() }\n").len(), 1);
     }

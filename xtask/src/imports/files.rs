@@ -1,16 +1,16 @@
-//! The files of a crate, and which of them each imports from.
+//! The files of a crate, and the files from which each of them imports.
 
 use std::collections::{BTreeMap, HashMap};
 
 use super::names::{Export, Names, Path};
 
-/// The most times that a name is followed to the next file, from a file that only re-exports it.
+/// The most files through which a re-exported name is followed.
 const MAX_STEPS: u32 = 8;
 
-/// An import of one file from another: the name, and the line of it.
+/// An import of one file from another file: the name, and its line.
 pub type Import = (String, usize);
 
-/// The files of a crate, by the path of their module.
+/// The files of a crate, indexed by the path of their module.
 pub struct Files<'s> {
     pub paths: Vec<&'s str>,
     numbers: HashMap<Vec<String>, usize>,
@@ -41,18 +41,19 @@ impl<'s> Files<'s> {
         }
     }
 
-    /// Returns the files that `file` depends on, each with the first import.
+    /// Returns the files that `file` depends on, each with the first import from it.
     pub fn imports_of(&self, file: usize) -> BTreeMap<usize, Import> {
         self.imports(file, |export| export.used)
     }
 
-    /// Returns the files that `file` imports from or whose names it only re-exports, each with the
-    /// first import.
+    /// Returns the files that `file` imports from or only re-exports names of, each with the first
+    /// import.
     pub fn all_imports_of(&self, file: usize) -> BTreeMap<usize, Import> {
         self.imports(file, |export| Some(export.path.line))
     }
 
-    /// Returns the imports of `file`, with those names that it passes on for which there is a line.
+    /// Returns the imports of `file`, including the re-exported names for which `line_of` returns a
+    /// line.
     fn imports(&self, file: usize, line_of: impl Fn(&Export) -> Option<usize>) -> BTreeMap<usize, Import> {
         let names = &self.names[file];
         let passed_on = names.exports.iter().filter_map(|export| Some((&export.path, line_of(export)?)));
@@ -68,8 +69,8 @@ impl<'s> Files<'s> {
         imports
     }
 
-    /// Returns the parts of a path of `file`, from the crate's root; `None` for a path of another
-    /// crate.
+    /// Returns the parts of a path in `file`, from the crate's root, or `None` for a path of
+    /// another crate.
     fn full_path(&self, file: usize, path: &Path) -> Option<Vec<String>> {
         let mut base = [self.modules[file].as_slice(), &path.within].concat();
         let mut parts = path.parts.as_slice();
@@ -95,8 +96,8 @@ impl<'s> Files<'s> {
         Some(base)
     }
 
-    /// Returns the files that define what is at a path from the root, each with the name in that
-    /// file: several if what is passed on depends on the target.
+    /// Returns the files that define the item at a path from the root, each with the item's name in
+    /// that file. There are several if re-exports depend on the target.
     fn definitions(&self, full: &[String], steps: u32) -> Vec<(usize, String)> {
         let (file, length) = self.file_of(full);
         let exports = self.names[file].exports.iter().filter(|export| full.get(length) == Some(&export.name));
@@ -110,7 +111,8 @@ impl<'s> Files<'s> {
         vec![(file, if length < full.len() { full[length..].join("::") } else { full.join("::") })]
     }
 
-    /// Returns the file whose module is the longest beginning of a path, and the length of that.
+    /// Returns the file whose module is the longest prefix of a path, and the length of that
+    /// prefix.
     fn file_of(&self, full: &[String]) -> (usize, usize) {
         let found = (0..=full.len()).rev().find_map(|length| Some((*self.numbers.get(&full[..length])?, length)));
         found.unwrap_or_default()

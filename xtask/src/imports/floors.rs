@@ -1,10 +1,10 @@
-//! The search for imports from rooms that are not below: a room of a crate is a folder or a file,
-//! and stands on a floor.
+//! The search for imports that break a crate's layers. A room is a folder or a file of a crate, and
+//! is on a floor, which is a layer.
 
 use super::files::Files;
 
-/// The crates whose rooms have floors, the lowest one first. A floor's rooms do not import from
-/// each other, unless `+` makes them one. `lib` is the crate's root.
+/// The crates whose rooms have floors, the lowest floor first. Rooms on one floor do not import
+/// from each other, unless `+` joins them into one room. `lib` is the crate's root.
 pub const HOUSES: [(&str, &[&str]); 2] = [
     (
         "crates/warpnest/src",
@@ -15,7 +15,7 @@ pub const HOUSES: [(&str, &[&str]); 2] = [
             "primitives",
             "split",
             "relational/columns",
-            // Tables combine values by it; it takes no table.
+            // Tables combine values by this file, which uses no table.
             "relational/group_by",
             "table",
             "page cuckoo two_level sorted linear extendible",
@@ -47,11 +47,11 @@ pub const HOUSES: [(&str, &[&str]); 2] = [
     ),
 ];
 
-/// A room's name and the number of its floor, which is 0 for the lowest.
+/// A room's name and the index of its floor, which is 0 for the lowest floor.
 type Placed<'f> = (&'f str, usize);
 
-/// Returns the imports among files from rooms that are not on lower floors, and the files in no
-/// room, each as a text for a person.
+/// Returns descriptions of the imports from rooms that are not on lower floors, and of the files in
+/// no room.
 pub fn upward(files: &Files<'_>, floors: &[&str]) -> Vec<String> {
     let mut findings = Vec::new();
     for (from, path) in files.paths.iter().enumerate() {
@@ -61,7 +61,7 @@ pub fn upward(files: &Files<'_>, floors: &[&str]) -> Vec<String> {
             continue;
         };
         for (to, (name, line)) in files.all_imports_of(from) {
-            // A room without a floor is told where its own files are.
+            // A file in no room is reported when the loop reaches that file itself.
             let Some(above) = room_of(&files.modules[to], floors) else { continue };
             if above.0 != room.0 && above.1 >= room.1 {
                 let (to, [here, there]) =
@@ -73,7 +73,8 @@ pub fn upward(files: &Files<'_>, floors: &[&str]) -> Vec<String> {
     findings
 }
 
-/// Returns the room of a module: that with the longest path, of those that it is in.
+/// Returns the room of a module. If several contain the module, it is the room with the longest
+/// path.
 fn room_of<'f>(module: &[String], floors: &[&'f str]) -> Option<Placed<'f>> {
     let is_in = |room: &str| match room {
         "lib" => module.is_empty(),

@@ -1,10 +1,10 @@
-//! The checks of what the files of a crate import: they do so in no circle ([`circles`]), and from
-//! rooms below their own ([`floors`]).
+//! The checks of the imports among a crate's files: there are no circles ([`circles`]), and files
+//! import only from rooms on lower floors ([`floors`]).
 //!
-//! A file that imports a name from another one depends on the file that defines it, also where a
-//! third file passes the name on with `pub use`. What a file passes on and does not use itself is
-//! no dependence, so that a folder's `mod.rs` can give short paths to what is in the folder. The
-//! floors count it all the same: no room names one above it.
+//! A file that imports a name depends on the file that defines the name, even if a third file
+//! re-exports it with `pub use`. A name that a file re-exports and does not use itself is no
+//! dependency, so a folder's `mod.rs` can give short paths to the items of the folder. The floors
+//! count re-exports, too: no room names a room above it.
 
 mod circles;
 mod files;
@@ -37,7 +37,7 @@ pub fn check_circles(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Checks that the rooms of [`floors::HOUSES`] import from lower floors alone.
+/// Checks that the rooms of [`floors::HOUSES`] import only from lower floors.
 pub fn check_floors(root: &Path) -> Result<()> {
     let mut findings = Vec::new();
     for (folder, floors) in floors::HOUSES {
@@ -64,10 +64,10 @@ fn folders(root: &Path) -> Result<Vec<PathBuf>> {
     Ok(folders)
 }
 
-/// Returns the paths within a crate's folder, and the texts, of its files of Rust.
+/// Returns the Rust files of a crate's folder, each with its path in the folder and its text.
 fn sources(folder: &Path) -> Result<Vec<(String, String)>> {
     let files = workspace::files(folder)?;
-    // The program beside a library is a crate of its own.
+    // The program in the same folder as a library is a separate crate.
     let is_other = |path: &Path| path.ends_with("main.rs") && files.contains(&path.with_file_name("lib.rs"));
     let is_source = |path: &Path| path.extension().is_some_and(|end| end == "rs") && !is_other(path);
     let read = |path: &PathBuf| {

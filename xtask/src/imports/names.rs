@@ -1,27 +1,27 @@
-//! What a file of Rust names of other files: its imports, the paths in its code, and what it passes
-//! on.
+//! The names of other files that a Rust file uses: its imports, the paths in its code, and its
+//! re-exports.
 
 use super::tokens::{Token, is_of_word, tokens};
 
-/// A path in a file, with its parts as they stand there.
+/// A path in a file, with its parts as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Path {
     pub parts: Vec<String>,
     pub line: usize,
-    /// The modules within the file that the path is in.
+    /// The modules within the file that contain the path.
     pub within: Vec<String>,
 }
 
-/// A name that a file passes on with `pub use`.
+/// A name that a file re-exports with `pub use`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Export {
     pub name: String,
     pub path: Path,
-    /// The line of the file's own code where the name stands, if it does.
+    /// The line of the file's own code that uses the name, if there is one.
     pub used: Option<usize>,
 }
 
-/// What a file names.
+/// The names that a file uses.
 #[derive(Debug, Default)]
 pub struct Names {
     pub paths: Vec<Path>,
@@ -45,7 +45,7 @@ impl Names {
 struct Reader<'a, 't> {
     tokens: &'t [Token<'a>],
     at: usize,
-    /// The braces that are open: for a module's braces its name.
+    /// The open braces; a module's brace has the module's name.
     within: Vec<Option<String>>,
     names: Names,
 }
@@ -55,12 +55,12 @@ impl<'a> Reader<'a, '_> {
         self.tokens.get(self.at + ahead).map_or("", |token| token.text)
     }
 
-    /// Reads everything; returns the words of the code that are no paths.
+    /// Reads all tokens, and returns the words of the code that are not in paths.
     fn file(&mut self) -> Vec<Token<'a>> {
         let mut words = Vec::new();
         let mut public = false;
         while let Some(&token) = self.tokens.get(self.at) {
-            // What begins with `$` is of the file where the macro is called.
+            // A path after `$` belongs to the file that calls the macro.
             let begins = self.at == 0 || !matches!(self.tokens[self.at - 1].text, "::" | "." | "$");
             self.at += 1;
             match token.text {
@@ -71,13 +71,13 @@ impl<'a> Reader<'a, '_> {
                     public = true;
                     continue;
                 }
-                // Behind `impl Trait +` it lists lifetimes.
+                // After `impl Trait +`, `use` lists lifetimes.
                 "use" if self.text(0) != "<" => self.tree(&[], public),
                 "mod" if self.text(1) == "{" => {
                     self.within.push(Some(self.text(0).to_owned()));
                     self.at += 2;
                 }
-                // Says where a module is, not what is used of it.
+                // `mod name;` says where a module is, but uses nothing of it.
                 "mod" if self.text(1) == ";" => self.at += 2,
                 "{" => self.within.push(None),
                 "}" => drop(self.within.pop()),
@@ -103,21 +103,22 @@ impl<'a> Reader<'a, '_> {
         self.within.iter().flatten().cloned().collect()
     }
 
-    /// Reads on in a path that begins with `first`, and notes it if it has more than one part.
+    /// Reads the rest of a path that begins with `first`, and records the path if it has several
+    /// parts.
     fn path(&mut self, first: Token<'a>) {
         let mut parts = vec![first.text.to_owned()];
         while self.text(0) == "::" && self.text(1).starts_with(is_of_word) {
             parts.push(self.text(1).to_owned());
             self.at += 2;
         }
-        // An exported macro is at the crate's root, wherever its file is.
+        // An exported macro is at the crate's root, whatever file defines it.
         let is_macro = parts[0] == "crate" && parts.len() == 2 && self.text(0) == "!" && self.text(1) != "=";
         if parts.len() > 1 && !is_macro {
             self.names.paths.push(Path { parts, line: first.line, within: self.within() });
         }
     }
 
-    /// Reads one tree of a `use` behind the path `before`, without what ends it.
+    /// Reads one tree of a `use` after the path `before`, up to the token that ends it.
     fn tree(&mut self, before: &[String], public: bool) {
         let mut parts = before.to_vec();
         let line = self.tokens.get(self.at).map_or(0, |token| token.line);
@@ -139,7 +140,7 @@ impl<'a> Reader<'a, '_> {
                 }
                 "" | "," | ";" | "}" => break,
                 "::" => {}
-                // `path::{self}` is the path.
+                // `path::{self}` imports the path itself.
                 "self" if !parts.is_empty() => {}
                 part => parts.push(part.to_owned()),
             }

@@ -1,6 +1,6 @@
-//! Rust source as tokens, as far as imports need it.
+//! Rust source as tokens, in the detail that imports need.
 
-/// A word, a `::` or a character of punctuation.
+/// A word, a `::` or a punctuation character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token<'a> {
     pub text: &'a str,
@@ -8,7 +8,7 @@ pub struct Token<'a> {
     pub line: usize,
 }
 
-/// Returns the tokens of `source` without comments, literals in quotes, and what is compiled for
+/// Returns the tokens of `source` without comments, quoted literals and code that is compiled for
 /// tests alone.
 pub fn tokens(source: &str) -> Vec<Token<'_>> {
     without_tests(&all(source))
@@ -46,7 +46,7 @@ pub fn is_of_word(c: char) -> bool {
 
 /// Returns the length of the string or character at the start of `rest`, if there is one.
 fn quoted(rest: &str) -> Option<usize> {
-    // `b"`, `r#"`, `br##"`: a name would have more letters, or no quote.
+    // Literals begin with `b"`, `r#"` or `br##"`; names have more letters or no quote.
     let letters = rest.find(|c| !matches!(c, 'b' | 'c' | 'r'))?;
     let hashes = rest[letters..].find(|c| c != '#')?;
     let inside = letters + hashes + 1;
@@ -56,7 +56,7 @@ fn quoted(rest: &str) -> Option<usize> {
             Some(rest[inside..].find(&end).map_or(rest.len(), |at| inside + at + end.len()))
         }
         '"' if hashes == 0 => Some(inside + end_of(&rest[inside..], '"')),
-        // A lifetime has no quote behind it.
+        // A lifetime has no closing quote.
         '\'' if hashes == 0 => {
             let mut after = rest[inside..].chars();
             let is_character = after.next() == Some('\\') || after.next() == Some('\'');
@@ -66,7 +66,8 @@ fn quoted(rest: &str) -> Option<usize> {
     }
 }
 
-/// Returns the length of `text` up to and with the first `quote` that no backslash stands before.
+/// Returns the length of `text` up to and including the first `quote` that does not follow a
+/// backslash.
 fn end_of(text: &str, quote: char) -> usize {
     let mut escaped = false;
     let end = text.char_indices().find(|&(_, c)| {
@@ -77,7 +78,7 @@ fn end_of(text: &str, quote: char) -> usize {
     end.map_or(text.len(), |(at, _)| at + 1)
 }
 
-/// Leaves out the items behind `#[cfg(test)]`.
+/// Removes the items after `#[cfg(test)]`.
 fn without_tests<'a>(all: &[Token<'a>]) -> Vec<Token<'a>> {
     const ATTRIBUTE: [&str; 7] = ["#", "[", "cfg", "(", "test", ")", "]"];
     let (mut out, mut at) = (Vec::new(), 0);
@@ -94,7 +95,7 @@ fn without_tests<'a>(all: &[Token<'a>]) -> Vec<Token<'a>> {
     out
 }
 
-/// Returns the number of tokens of the item at the start, up to its `;` or the end of its body.
+/// Returns the count of tokens of the first item, up to its `;` or the end of its body.
 fn item_length(tokens: &[Token<'_>]) -> usize {
     let is_import =
         tokens.iter().find(|token| matches!(token.text, "use" | "{")).is_some_and(|token| token.text == "use");

@@ -1,4 +1,4 @@
-//! What rustc refuses, each line with the beginning of its error.
+//! Lines that rustc refuses, each with the beginning of its error.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What is checked in a document: spans in backticks, command lines, links and placeholders.
+//! The checks of a document: spans in backticks, command lines, links and placeholders.
 
 use std::ops::Range;
 
@@ -6,10 +6,10 @@ use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use super::names::Names;
 
-/// Words that somebody meant to replace.
+/// Placeholders that somebody meant to replace.
 const PLACEHOLDERS: [&str; 5] = ["FIXME", "LOREM", "TBD", "TODO", "XXX"];
 
-/// Checks a document; reports findings by their lines.
+/// Checks a document; `find` receives each finding with its line.
 pub fn check<'t>(
     path: &str,
     text: &str,
@@ -48,7 +48,7 @@ pub fn check<'t>(
         }
     }
     for (index, line) in text.lines().enumerate() {
-        // A paragraph of one word in capitals stands for what was to come.
+        // A paragraph of one word in capitals is a placeholder.
         if line.len() > 2 && line.chars().all(|c| c.is_ascii_uppercase()) && !PLACEHOLDERS.contains(&line) {
             find(index + 1, format!("the placeholder {line} is left"));
         }
@@ -61,8 +61,8 @@ pub fn placeholder(text: &str) -> Option<&'static str> {
     words.find_map(|word| PLACEHOLDERS.into_iter().find(|placeholder| *placeholder == word))
 }
 
-/// Returns whether a link's target exists. Addresses elsewhere are not asked, and items of code are
-/// rustdoc's to check.
+/// Returns whether a link's target exists. Web addresses are not fetched, and rustdoc checks items
+/// of code.
 fn leads_somewhere<'t>(
     target: &str,
     path: &str,
@@ -74,7 +74,7 @@ fn leads_somewhere<'t>(
     if target.contains("://") || target.contains("::") {
         return true;
     }
-    // Items and pages of the crate's documentation.
+    // These are items and pages of the crate's documentation.
     if path.starts_with("crates/") && (!file.contains(['/', '.']) || file.ends_with(".html")) {
         return true;
     }
@@ -93,8 +93,7 @@ fn leads_somewhere<'t>(
     exists && heading.is_none_or(|heading| text.is_some_and(|text| headings(text).any(|other| other == heading)))
 }
 
-/// Returns the names by which links find the headings of a document, as code hosts and rustdoc make
-/// them.
+/// Returns the anchors of a document's headings, as code hosts and rustdoc make them.
 fn headings(text: &str) -> impl Iterator<Item = String> {
     let mut in_heading = false;
     let mut words = String::new();

@@ -1,5 +1,5 @@
-//! The check for words that nothing stands behind any more: in documents and comments, names in
-//! backticks exist, links lead somewhere, and no placeholder is left.
+//! The check for stale words in documents and comments: names in backticks exist, links lead
+//! somewhere, and no placeholder is left.
 
 mod documents;
 mod names;
@@ -12,7 +12,7 @@ use anyhow::{Context, Result, ensure};
 use crate::workspace;
 use names::Names;
 
-/// What is searched for documents, comments and names, beside the files at the root itself.
+/// The folders that are searched for documents, comments and names, besides the files at the root.
 const FOLDERS: [&str; 6] = [".ci", "crates", "docs", "gpu-kernels", "tests", "xtask"];
 
 /// A file with its path from the root.
@@ -40,7 +40,7 @@ pub fn check(root: &Path, commands: Vec<String>, of_bundle: Vec<String>) -> Resu
     for path in &paths {
         let name = path.strip_prefix(root).unwrap_or(path).display().to_string();
         names.add_file(&name);
-        // Pictures and archives are no text.
+        // Pictures and archives are skipped, as they are no text.
         if let Ok(text) = fs::read_to_string(path) {
             names.add_text(&name, &text);
             sources.push(Source { path: name, text });
@@ -57,7 +57,7 @@ pub fn check(root: &Path, commands: Vec<String>, of_bundle: Vec<String>) -> Resu
     Ok(())
 }
 
-/// Returns the findings in one file, each with the file's name and the number of its line.
+/// Returns the findings in one file, each with the file's name and the index of its line.
 fn findings_of(source: &Source, sources: &[Source], names: &Names) -> Vec<String> {
     let text_of = |path: &str| sources.iter().find(|other| other.path == path).map(|other| other.text.as_str());
     let mut findings = Vec::new();
@@ -78,12 +78,12 @@ fn findings_of(source: &Source, sources: &[Source], names: &Names) -> Vec<String
     findings
 }
 
-/// Returns the text of a line that is nothing but a comment.
+/// Returns the text of a line that contains only a comment.
 fn comment_of(line: &str) -> Option<&str> {
     line.trim_start().strip_prefix("//").map(|comment| comment.trim_start_matches(['/', '!']))
 }
 
-/// Returns what stands in backticks, of those that end in their line.
+/// Returns the spans in backticks that end in the same line.
 fn spans(comment: &str) -> impl Iterator<Item = &str> {
     let parts = comment.split('`');
     let whole = comment.matches('`').count() / 2;

@@ -2,16 +2,16 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-/// The list of names that are not ours.
+/// The list of names that other projects define.
 pub const ELSEWHERE_PATH: &str = "xtask/src/stale/elsewhere.txt";
 const ELSEWHERE: &str = include_str!("elsewhere.txt");
-/// The ends of file names by which a span is taken for a path.
+/// The file name endings by which a span is recognized as a path.
 const EXTENSIONS: [&str; 12] =
     [".csv", ".jpg", ".jsonl", ".lock", ".md", ".png", ".ptx", ".rs", ".sh", ".svg", ".toml", ".txt"];
 
-/// All names that documents and comments may speak of.
+/// All names that documents and comments may use.
 pub struct Names {
-    /// The paths from the root, of files and folders.
+    /// The paths of files and folders, from the root.
     paths: BTreeSet<String>,
     identifiers: BTreeSet<String>,
     elsewhere: HashSet<&'static str>,
@@ -28,7 +28,7 @@ impl Names {
         Self { paths, identifiers, elsewhere: elsewhere.collect(), commands, of_bundle }
     }
 
-    /// Adds a file and the folders that it is in.
+    /// Adds a file and the folders that contain it.
     pub fn add_file(&mut self, path: &str) {
         let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
         self.paths.extend(ends.map(|end| path[..end].to_owned()));
@@ -37,8 +37,8 @@ impl Names {
         self.identifiers.extend(names.map(str::to_owned));
     }
 
-    /// Adds the identifiers of a file of code. Comments and documents are what is checked: a name
-    /// that is in them alone does not exist.
+    /// Adds the identifiers of a code file. Its comments are skipped, because a name that is only
+    /// in comments and documents does not exist.
     pub fn add_text(&mut self, path: &str, text: &str) {
         let (comment, relevant): (&str, fn(&str) -> bool) = match path.rsplit_once('.').map(|(_, end)| end) {
             Some("rs") => ("//", |_| true),
@@ -58,7 +58,7 @@ impl Names {
         }
     }
 
-    /// Returns what a span in backticks speaks of and does not exist; `of` is the path of its file.
+    /// Returns the names in a backtick span that do not exist; `of` is the path of the span's file.
     pub fn missing_in(&self, span: &str, of: &str) -> Vec<String> {
         let span = span.trim();
         if let Some(missing) = self.missing_in_command(span) {
@@ -73,7 +73,7 @@ impl Names {
             let ours = path.chars().all(is_of_path) && starts.iter().any(|start| path.starts_with(start));
             return if ours && !self.has_path(path, of) { vec![format!("there is no `{path}`")] } else { Vec::new() };
         }
-        // A type with its method, a call, a macro, a type with its parameters.
+        // The span is a type with its method, a call, a macro, or a type with its parameters.
         let named = span.split(['(', '<', '{', '[', '!']).next().unwrap_or_default();
         let parts = || named.split("::").flat_map(|part| part.split('.'));
         if named.is_empty() || !parts().all(is_identifier) {
@@ -83,14 +83,15 @@ impl Names {
         missing.map(|part| format!("`{part}`, of `{span}`, is not in the code")).collect()
     }
 
-    /// Returns what a command line names and does not exist; `None` if the span is no command line.
+    /// Returns the names in a command line that do not exist, or `None` if the span is no command
+    /// line.
     pub fn missing_in_command(&self, span: &str) -> Option<Vec<String>> {
         let words: Vec<&str> = span.split_whitespace().map(|word| word.trim_start_matches("./")).collect();
         let begins = words.iter().position(|word| *word == "cargo" || *word == "run.sh" && words.len() > 1)?;
         let words = &words[begins..];
         let mut missing = Vec::new();
         let does_not_exist = |word: &str| format!("`{word}` of `{span}` does not exist");
-        // What our own programs take: options are named as fields are, or written out.
+        // Our own programs take these: options are named like fields, or written out.
         let ours = words.iter().position(|word| matches!(*word, "xtask" | "run.sh" | "--"));
         let options =
             words.iter().skip(ours.map_or(words.len(), |at| at + 1)).filter_map(|word| word.strip_prefix("--"));
@@ -105,7 +106,7 @@ impl Names {
                 let features = pair[1].split([',', '/']).filter(|feature| !self.exists(feature));
                 missing.extend(features.map(does_not_exist));
             }
-            // `cargo xtask [miri|address]`, `-p PACKAGE`: nothing that has a name.
+            // `cargo xtask [miri|address]` and `-p PACKAGE` name nothing that could exist.
             if !pair[1].chars().all(|c| c.is_ascii_lowercase() || c == '-' || c == '_') || pair[1].starts_with('-') {
                 continue;
             }
@@ -123,7 +124,7 @@ impl Names {
     }
 
     fn exists(&self, name: &str) -> bool {
-        // Part of many names.
+        // The span is a part of many names.
         if name.ends_with('_') || name.starts_with('_') {
             return self.identifiers.iter().any(|word| word.contains(name));
         }
@@ -131,12 +132,12 @@ impl Names {
             let after = self.identifiers.range(beginning.to_owned()..).next();
             return after.is_some_and(|word| word.starts_with(beginning));
         }
-        // A letter stands for anything.
+        // A single letter may stand for anything.
         name.len() < 2 || self.elsewhere.contains(name) || self.identifiers.contains(name)
     }
 
     /// Returns whether this is the path of a file or folder, from the root, from the folder of the
-    /// file that names it, or from any other folder.
+    /// file `of`, or from any other folder.
     pub fn has_path(&self, path: &str, of: &str) -> bool {
         let path = path.trim_start_matches("./");
         if let Some(above) = path.strip_prefix("../") {
@@ -161,7 +162,7 @@ fn is_of_path(c: char) -> bool {
     is_of_word(c) || c == '/' || c == '.'
 }
 
-/// Returns whether this is a name, of which the end may be left out.
+/// Returns whether this is a name, whose end may be abbreviated.
 fn is_identifier(word: &str) -> bool {
     let name = word.strip_suffix('…').unwrap_or(word);
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && name.chars().all(is_of_word)

@@ -1,4 +1,4 @@
-//! Columns of many types, made of small numbers.
+//! Columns of many types, whose values are made from small numbers.
 
 use arrow_array::types::{Int16Type, Int32Type};
 use arrow_array::{
@@ -11,26 +11,27 @@ use arrow_buffer::{IntervalDayTime, IntervalMonthDayNano, i256};
 use arrow_select::nullif::nullif;
 use std::sync::Arc;
 
-/// The number of types of columns.
+/// The count of column shapes: types of columns.
 pub const SHAPES: usize = 27;
 
-/// The numbers of the shape whose values are all null, and of the one with two values.
+/// The indices of the shape whose values are all null, and of the shape with two values.
 const NULL: usize = 26;
 const BOOLEAN: usize = 8;
 
-/// Returns a value of a column as a number that tells it apart from others; `None` for null.
+/// Returns the value that a shape has for a number, as an integer that only equal values share;
+/// `None` for null.
 pub fn cell(shape: usize, number: Option<u8>) -> Option<u64> {
     match shape {
         NULL => None,
-        // The dictionary has a null for that number.
+        // Entry 255 of the dictionary is null.
         22 if number == Some(255) => None,
         BOOLEAN => number.map(|number| u64::from(number % 2)),
         _ => number.map(u64::from),
     }
 }
 
-/// Returns the column of a shape with these numbers, behind some other rows: a slice. In rows that
-/// are null there are other values than zeros.
+/// Returns the column of a shape with these numbers, as a slice after `offset` other rows. Null
+/// rows have values other than zero beneath them.
 pub fn column(shape: usize, numbers: &[Option<u8>], offset: usize) -> ArrayRef {
     let before = (0..offset).map(|row| (row % 3 != 0).then_some(row as u8));
     let numbers: Vec<Option<u8>> = before.chain(numbers.iter().copied()).collect();
@@ -53,7 +54,7 @@ fn of_values(shape: usize, values: &[u8]) -> ArrayRef {
     };
     let texts: Vec<String> = numbers().map(text).collect();
     let bytes: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
-    // NaNs of two kinds, and both zeros, are four values.
+    // The two kinds of NaN and the two zeros are four different values.
     let floats = |number: u8| match number {
         0 => 0.0,
         1 => -0.0,
@@ -101,7 +102,7 @@ fn of_values(shape: usize, values: &[u8]) -> ArrayRef {
             Arc::new(dictionary)
         }
         22 => {
-            // A dictionary that has each value twice, and a null among them.
+            // The dictionary contains each value twice, and also a null.
             let keys: Int32Array =
                 numbers().enumerate().map(|(row, number)| Some(i32::from(number) * 2 + row as i32 % 2)).collect();
             let held: Int64Array = (0..512).map(|key| (key < 510).then_some(i64::from(key / 2))).collect();

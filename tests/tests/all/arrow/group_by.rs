@@ -1,4 +1,4 @@
-//! Group-bys of record batches beside a map of the standard library.
+//! Group-bys of record batches, compared with a map of the standard library.
 
 use super::columns::{SHAPES, cell, column};
 use crate::relational::means;
@@ -18,11 +18,11 @@ use warpnest::error::InputError;
 use warpnest::{Device, Error};
 use warpnest_tests::{TestEngine, at, on_every_engine, parameterized};
 
-/// A row: numbers of its keys, and of its values.
+/// A row: the numbers of its keys, and of its values.
 type Row = ([Option<u8>; 3], [Option<u8>; 2]);
 
-/// Returns the values of a batch: integers whose sums wrap, floating-point numbers whose sums are
-/// exact, others with NaNs and zeros, small integers, times and texts.
+/// Returns the columns of values of a batch: integers whose sums wrap, floats whose sums are exact,
+/// floats with NaNs and zeros, small integers, times and texts.
 fn values(rows: &[Row]) -> Vec<(&'static str, ArrayRef)> {
     let numbers = |column: usize| rows.iter().map(move |(_, values)| values[column]);
     let special = |number: u8| match number % 6 {
@@ -61,7 +61,7 @@ fn values(rows: &[Row]) -> Vec<(&'static str, ArrayRef)> {
     ]
 }
 
-/// Returns an aggregate of each group of rows, of the values that are not null.
+/// Returns an aggregate over the values of each group that are not null.
 fn folded<T: ArrowPrimitiveType, U: ArrowPrimitiveType>(
     groups: &[Vec<usize>],
     values: &ArrayRef,
@@ -76,7 +76,7 @@ fn folded<T: ArrowPrimitiveType, U: ArrowPrimitiveType>(
     Arc::new(groups.iter().map(of_group).collect::<PrimitiveArray<U>>())
 }
 
-/// Returns the values in a row of each group: of those that are not null.
+/// Returns each group's first or last value that is not null.
 fn chosen(groups: &[Vec<usize>], values: &ArrayRef, last: bool) -> ArrayRef {
     let nulls = values.logical_nulls();
     let rows = groups.iter().map(|rows| {
@@ -87,7 +87,7 @@ fn chosen(groups: &[Vec<usize>], values: &ArrayRef, last: bool) -> ArrayRef {
     take(values, &rows.collect::<UInt32Array>(), None).unwrap()
 }
 
-/// Returns the rows of each group, in the order in which their keys are seen first.
+/// Returns the rows of each group, in the order in which their keys first appear.
 fn groups_of(rows: &[Row], shapes: &[usize]) -> Vec<Vec<usize>> {
     let (mut ids, mut groups) = (HashMap::new(), Vec::<Vec<usize>>::new());
     for (row, (numbers, _)) in rows.iter().enumerate() {
@@ -107,7 +107,7 @@ fn check(device: &Device, rows: &[Row], shapes: &[usize], offset: usize) {
     let keys: Vec<ArrayRef> = (0..shapes.len())
         .map(|number| column(shapes[number], &rows.iter().map(|row| row.0[number]).collect::<Vec<_>>(), offset))
         .collect();
-    // Values of slices, too.
+    // The columns of values are slices, too.
     let before = std::iter::repeat_n(([None; 3], [Some(9), None]), offset);
     let all: Vec<Row> = before.chain(rows.iter().copied()).collect();
     let values: Vec<(&str, ArrayRef)> =
@@ -133,7 +133,7 @@ fn check(device: &Device, rows: &[Row], shapes: &[usize], offset: usize) {
     assert_eq!(found.num_columns(), expected.len());
 }
 
-/// Asks for every aggregate of values of every type, and returns what each should be.
+/// Adds every aggregate of values of every type to the query, and returns the expected results.
 fn with_aggregates<'b>(
     query: ArrowGroupBy<'b>,
     groups: &[Vec<usize>],
@@ -145,7 +145,7 @@ fn with_aggregates<'b>(
         let count = |rows: &Vec<usize>| rows.iter().filter(|row| values.is_valid(**row)).count() as i64;
         Arc::new(groups.iter().map(|rows| Some(count(rows))).collect::<Int64Array>())
     };
-    // Which of several NaNs it is does not matter.
+    // Which of several NaNs is the result does not matter.
     let least = |values: &[f64]| f64::from_bits(means::bits(means::least(values.iter().copied(), true)));
     let greatest = |values: &[f64]| f64::from_bits(means::bits(means::greatest(values.iter().copied(), true)));
     let wrapped = |values: &[u64]| values.iter().fold(0u64, |sum, value| sum.wrapping_add(*value));
@@ -272,7 +272,7 @@ fn what_cannot_be_aggregated_is_refused() {
         assert!(matches!(input_error(twice), InputError::SameName { .. }));
     }
     assert!(matches!(input_error(query().sum("x", "s")), InputError::ColumnName { several: false, .. }));
-    // Times have a least one, but no sum, also where that was computed for another aggregate.
+    // Times have a least value but no sum, even when another aggregate computes their sum.
     let times: ArrayRef = Arc::new(TimestampSecondArray::from(vec![1, 2]));
     let batch = RecordBatch::try_from_iter([("t", times)]).unwrap();
     of_type(ArrowGroupBy::new(&batch).by(["t"]).min("t", "m").sum("t", "s"), "t", "no sum");

@@ -1,4 +1,4 @@
-//! Joins of record batches beside nested loops.
+//! Joins of record batches, compared with joins computed by a map.
 
 use super::columns::{SHAPES, cell, column};
 use arrow_array::cast::AsArray;
@@ -18,10 +18,10 @@ const KINDS: [JoinKind; 6] =
 
 const METHODS: [JoinMethod; 4] = [JoinMethod::Auto, JoinMethod::OnChip, JoinMethod::Direct, JoinMethod::Split];
 
-/// The rows of a table: numbers for three columns of keys.
+/// The rows of a table: numbers for its three key columns.
 type Numbers = Vec<[Option<u8>; 3]>;
 
-/// A table: numbers, and how many rows are before the first one of its arrays.
+/// A table: the numbers of its rows, and the count of array rows before them.
 type Table = (Numbers, usize);
 
 fn tables(most_rows: usize) -> impl Strategy<Value = Table> {
@@ -29,7 +29,7 @@ fn tables(most_rows: usize) -> impl Strategy<Value = Table> {
     (prop::collection::vec([number.clone(), number.clone(), number], 0..=most_rows), 0..40usize)
 }
 
-/// Returns a batch with columns of keys of these shapes and names, and the numbers of the rows.
+/// Returns a batch with key columns of these shapes and names, and a column `rows` of row indices.
 fn batch((numbers, offset): &Table, shapes: &[usize], names: &[&str], rows: &str) -> RecordBatch {
     let keys = shapes.iter().enumerate().map(|(number, shape)| {
         let numbers: Vec<Option<u8>> = numbers.iter().map(|row| row[number]).collect();
@@ -40,13 +40,13 @@ fn batch((numbers, offset): &Table, shapes: &[usize], names: &[&str], rows: &str
     RecordBatch::try_from_iter_with_nullable(columns.chain([(rows, rows_column, false)])).unwrap()
 }
 
-/// Returns the keys of each row; `None` if one of them is null.
+/// Returns the keys of each row, or `None` if one of them is null.
 fn keys_of((numbers, _): &Table, shapes: &[usize]) -> Vec<Option<Vec<u64>>> {
     let key = |row: &[Option<u8>; 3]| shapes.iter().zip(row).map(|(shape, number)| cell(*shape, *number)).collect();
     numbers.iter().map(key).collect()
 }
 
-/// Returns the pairs of a join, sorted, where no row meets one without keys.
+/// Returns the sorted pairs of a join. A row with a null key matches no row.
 fn expected(kind: JoinKind, left: &[Option<Vec<u64>>], right: &[Option<Vec<u64>>]) -> Vec<(u32, u32)> {
     let mut rows_of: HashMap<&[u64], Vec<u32>> = HashMap::new();
     for (row, keys) in right.iter().enumerate().filter_map(|(row, keys)| Some((row, keys.as_ref()?))) {
@@ -82,7 +82,8 @@ fn pairs_of(joined: &RecordBatch) -> Vec<(u32, u32)> {
     rows("left_row").into_iter().zip(rows("right_row")).collect()
 }
 
-/// Checks a join by columns of these shapes, which have the same names in both tables or others.
+/// Checks a join by columns of these shapes, with the same names in both tables or with different
+/// names.
 fn check(
     device: &Device,
     [left, right]: [&Table; 2],
@@ -122,7 +123,7 @@ fn check(
     }
 }
 
-/// Two tables, the shapes of their keys, a kind, a method, and whether names are shared.
+/// Two tables, the shapes of their keys, a kind of join, a method, and whether names are shared.
 type Case = (Table, Table, Vec<usize>, usize, usize, bool);
 
 fn any_tables(engine: &TestEngine, columns: usize) -> impl Strategy<Value = Case> + use<> {
@@ -153,8 +154,8 @@ fn any_tables_by_several_columns() {
     );
 }
 
-/// Checks each type of columns with each kind of join, alone and as the second of two, with null
-/// keys, and with empty sides.
+/// Checks each type of column with each kind of join: alone, as the second of two key columns, with
+/// null keys, and with empty sides.
 #[parameterized]
 fn each_type_and_each_kind(engine: &TestEngine) {
     let numbers =

@@ -45,7 +45,8 @@ fn names_of_both_batches_are_kept_and_get_suffixes() {
     assert!(matches!(&error, InputError::SameName { name, .. } if name == "name_right"), "{error}");
 }
 
-/// Checks that fields are nullable where a side may be unmatched, and as they were elsewhere.
+/// Checks that fields are nullable if their side may be unmatched, and otherwise keep their
+/// nullability.
 #[test]
 fn unmatched_sides_are_null() {
     let device = Device::cpu();
@@ -94,7 +95,7 @@ fn dictionaries_meet_what_they_stand_for() {
     }
 }
 
-/// Checks that columns of nested types are gathered, null rows among them.
+/// Checks that columns of nested types are gathered, including their null rows.
 #[test]
 fn columns_of_other_types_are_gathered() {
     let device = Device::cpu();

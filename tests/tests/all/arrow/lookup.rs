@@ -1,4 +1,4 @@
-//! Lookups of arrays, and memory that is Arrow's afterwards.
+//! Lookups of arrays, and results whose memory Arrow owns afterwards.
 
 use arrow_array::types::{Int64Type, UInt32Type};
 use arrow_array::{Array, Int64Array, PrimitiveArray, UInt32Array};
@@ -53,7 +53,7 @@ fn answers_become_an_array_in_their_memory() {
     let bits = array.nulls().unwrap().buffer();
     assert_eq!([array.values().as_ptr().addr(), bits.as_ptr().addr()], addresses);
     drop((map, queries, device));
-    // The memory is there for as long as an array is.
+    // The memory lives as long as any array uses it.
     let part = array.slice(3, 4);
     drop(array);
     assert_eq!(part, Int64Array::from(vec![Some(30), Some(40), Some(50), None]));

@@ -1,5 +1,5 @@
-//! The compacting table beside `std::collections`, on every engine and on every base table. Every
-//! different key has one id, ids have no gaps, and both directions agree.
+//! The compacting table, compared with `std::collections` on every engine and on every base table.
+//! Every different key has one id, ids have no gaps, and lookups in both directions agree.
 
 use proptest::prelude::*;
 use std::collections::HashMap;
@@ -13,7 +13,8 @@ use warpnest_tests::{
     on_every_engine, only, parameterized,
 };
 
-/// Returns the different keys in the order in which they appear, and each row's number among them.
+/// Returns the different keys in the order in which they first appear, and each row's index among
+/// them.
 fn in_order<K: Key>(rows: &[K]) -> (Vec<K>, Vec<u32>) {
     let (mut keys, mut ids) = (Vec::new(), HashMap::new());
     let of_rows = rows
@@ -52,7 +53,7 @@ fn wrong<K: Key, D: FormOf>(table: &CompactingTable<K, D>, rows: &[K], ordered: 
     Ok(())
 }
 
-/// Fails unless a table of these rows is right in both orders.
+/// Fails unless tables of these rows are right, with ids in any order and in order of appearance.
 fn right<F: Form + FormOf, K: Key>(device: &Device, config: &CompactingConfig<F>, rows: &[K]) {
     for ordered in [false, true] {
         let _at = at(format!("{} rows of {}, ordered {ordered}, {config:?}", rows.len(), std::any::type_name::<K>()));
@@ -95,16 +96,16 @@ fn edges<F: Form>() {
         for rows in [&[][..], &[zero], &[ones], &[ones, zero, ones], &[zero; 33], &[ones; 100]] {
             right(device, &config, rows);
         }
-        // More rows than a warp, a block of lookups and a bucket have, and one less.
+        // These counts are around a warp and a block of lookups.
         for rows in [31, 32, 33, 255, 256, 257] {
             right(device, &config, &distinct_keys::<K>(rows, 3));
             right(device, &CompactingConfig::on(F::with(5, 0.8).assume_unique()), &distinct_keys::<K>(rows, 4));
         }
-        // Few keys, some of which have most of the rows of a warp.
+        // Some of these few keys have most of the rows of a warp.
         let few: Vec<K> = (0..200u64).map(|row| K::from_u64([0, 1, 2, 7, row][(row * row % 5) as usize])).collect();
         right(device, &config, &few);
-        // The key of an empty slot is all ones: it is there, last and first, beside others, and
-        // among its copies.
+        // An empty slot has the all-ones key. This key is inserted first, last or between others,
+        // once and twice.
         let mut keys: Vec<K> = distinct_keys(300, 6);
         keys.retain(|&key| key != ones);
         for at in [0, 150, keys.len()] {
@@ -119,8 +120,8 @@ fn edges<F: Form>() {
     on_all(with::<F, u64>);
 }
 
-/// Checks many pages, so that blocks come in some order, and that the result is twice the same if
-/// ids are in the order of the rows.
+/// Checks many pages, whose blocks finish in any order. Ids in order of appearance must be the same
+/// in two builds.
 fn many_keys_are_numbered_without_gaps_and_in_order_always_alike<F: Form>() {
     let device = Device::best().unwrap();
     let rows: Vec<u32> = distinct_keys::<u32>(60_000, 9).iter().map(|key| key % 40_000).collect();
@@ -155,7 +156,7 @@ fn what_makes_no_sense_is_refused<F: Form>() {
     });
 }
 
-/// Returns the two configurations: in no order, and in order.
+/// Returns the two configurations: with ids in any order, and in order of appearance.
 fn both<F: Form>() -> [(CompactingConfig<F>, bool); 2] {
     let config = CompactingConfig::on(Config::<F>::default());
     [(config.clone(), false), (config.in_order_of_appearance(), true)]
@@ -180,8 +181,8 @@ fn a_rebuild_is_a_build_and_one_that_makes_no_sense_changes_nothing<F: Form>() {
     on_all(with::<F, u64>);
 }
 
-/// Lets each launch or allocation of a rebuild fail: it must be an error that leaves no keys, and
-/// the next rebuild succeeds.
+/// Lets each launch or allocation of a rebuild fail. The rebuild must return an error and leave the
+/// table empty, and the next rebuild must succeed.
 fn after_a_failed_rebuild_the_table_is_empty<F: Form>() {
     let (old, rows): (Vec<u32>, Vec<u32>) = (distinct_keys(500, 1), distinct_keys(3000, 2));
     for (config, ordered) in both::<F>() {
@@ -202,7 +203,7 @@ fn after_a_failed_rebuild_the_table_is_empty<F: Form>() {
             good += 1;
         }
         assert!(good >= 3, "{good} launches");
-        // And if from some allocation on there is no memory, whatever for.
+        // Now all allocations fail, starting at the failing one.
         let (device, counts) = counting();
         let input = Buffer::from_slice(&device, &rows).unwrap();
         let mut good = 0;
@@ -221,7 +222,7 @@ fn after_a_failed_rebuild_the_table_is_empty<F: Form>() {
     }
 }
 
-/// Lets each launch or allocation of a build fail: it must be an error, without a table.
+/// Lets each launch or allocation of a build fail. The build must return an error and no table.
 fn a_build_that_fails_says_so<F: Form>() {
     let rows: Vec<u32> = distinct_keys::<u32>(3000, 1).iter().map(|key| key % 1000).collect();
     for (config, _) in both::<F>() {
@@ -260,12 +261,11 @@ fn memory_is_what_was_said<F: Form>() {
             let keeps = counts.bytes.load(Relaxed) - before;
             let unused = (rows - table.len() as u64) * (K::BITS / 8) as u64;
             assert_eq!(table.memory_bytes(), kept - unused as usize, "{rows} rows");
-            // An allocation has 16 bytes at least, and five arrays are empty.
+            // An allocation takes at least 16 bytes, and five arrays are empty.
             let allocated = table.memory_bytes()..=table.memory_bytes() + 128;
             assert!(allocated.contains(&(keeps as usize)), "{rows} rows keep {keeps} bytes, and {kept} were said");
             let scratch = config.scratch_bytes::<K>(rows as usize).unwrap();
-            // Besides those there may be eight small arrays, and the memory of a table without
-            // keys.
+            // In addition, there may be eight small arrays, and the memory of a table without keys.
             assert!(
                 most <= (kept + scratch + 256) as u64,
                 "{rows} rows took {most} bytes, and {kept} + {scratch} were said"
@@ -280,12 +280,13 @@ fn memory_is_what_was_said<F: Form>() {
     }
 }
 
-/// Checks that a broken promise of unique keys gives ids that lead back to the keys, if not one for
-/// each. On the engines that run PTX, an access beside a buffer is a fault.
+/// Checks that under a broken promise of unique keys a key may have several ids, but each id leads
+/// back to its key. On the engines that run PTX, an access outside a buffer is a fault.
 fn a_broken_promise_does_no_harm<F: Form>() {
     fn with<F: Form + FormOf, K: Key>(device: &Device) {
         let many: Vec<K> = (0..290u64).map(|row| K::from_u64([row / 3, row % 5, u64::MAX][row as usize % 3])).collect();
-        // One copy, which may end in another slot without any thread that has met both.
+        // A single key is repeated. Its copies may end in two slots without any thread that has
+        // seen both.
         let once: Vec<K> = distinct_keys(290, 11);
         let one = [&once[..], &once[..1]].concat();
         for (rows, seed) in (0..16).flat_map(|seed| [(&many, seed), (&one, seed)]) {
@@ -303,14 +304,15 @@ fn a_broken_promise_does_no_harm<F: Form>() {
     on_all(with::<F, u64>);
 }
 
-/// Checks a page map whose bins overflow. Either bins of the last split do, which is then repeated,
-/// or bins of the first, so that all keys are counted. Keys are moved there without values.
+/// Checks a page map whose bins overflow. If bins of the last split overflow, that split is
+/// repeated; if bins of the first split do, all keys are counted first. In both cases keys are
+/// moved without values.
 #[test]
 fn rows_whose_bins_overflow_are_numbered_all_the_same() {
     fn with<K: Key>(device: &Device, rows: usize, copies: usize, split_again: bool) {
         let mut keys: Vec<K> = distinct_keys(rows, 12);
         keys.iter_mut().step_by(rows.div_ceil(copies)).for_each(|key| *key = K::default());
-        // A load for 2^10 pages.
+        // This load gives 2^10 pages.
         let page = PageConfig::default().seed(7).load(rows as f64 * 8.0 / (2700.0 * 300.0 * 32.0));
         let config = CompactingConfig::on(page);
         let table = config.build(device, &keys).unwrap();
@@ -318,14 +320,14 @@ fn rows_whose_bins_overflow_are_numbered_all_the_same() {
         assert_eq!((report.split_again, report.counted), (split_again, !split_again), "{report:?}");
         right(device, &config, &keys);
     }
-    // Not those that take minutes for so many pages.
+    // Slow engines would take minutes for so many pages.
     for engine in engines().iter().filter(|engine| engine.max_items >= 100_000) {
         with::<u32>(&engine.device, 300, 75, true);
         with::<u32>(&engine.device, 100_000, 190, true);
         with::<u32>(&engine.device, 2000, 200, false);
         with::<u64>(&engine.device, 300, 75, true);
         with::<u64>(&engine.device, 300, 150, false);
-        // So many that bins have hardly more capacity than keys: none for values.
+        // Bins have hardly more capacity than keys, so values would not fit.
         with::<u32>(&engine.device, 500_000, 3400, false);
     }
 }

@@ -1,5 +1,5 @@
-//! The checker of cuckoo sets can fail: every kind of damage to a table's words is found, and words
-//! without a meaning are ignored.
+//! Tests of the checker of cuckoo sets: it finds every kind of damage to a table's words, and
+//! ignores words without a meaning.
 
 use gpu_kernels::cuckoo::header;
 use gpu_kernels::hash::HashFunctions;
@@ -10,7 +10,7 @@ use warpnest_tests::cuckoo_checker::{Said, check_cuckoo_set, keys_of_words, slot
 use warpnest_tests::sets::holds;
 use warpnest_tests::{distinct_keys, parameterized};
 
-/// A table on the host, to be damaged.
+/// A table on the host, which tests damage.
 #[derive(Clone)]
 struct Table<K: Key> {
     functions: HashFunctions,
@@ -42,7 +42,7 @@ impl<K: Key> Table<K> {
         }
     }
 
-    /// Damages a copy such that the checker must report `says`.
+    /// Damages a copy; the checker must then report one of `says`.
     fn damaged(&self, says: &[&str], damage: impl FnOnce(&mut Self)) {
         let mut copy = self.clone();
         damage(&mut copy);
@@ -51,7 +51,8 @@ impl<K: Key> Table<K> {
     }
 }
 
-/// Returns a table of keys that came twice, so that copies were erased, and of the key of the cell.
+/// Returns a table built from keys that each came twice, so copies were erased, and from the key of
+/// the cell.
 fn table<K: Key>() -> Table<K> {
     let device = Device::cpu();
     let mut keys = distinct_keys::<K>(500, 3).repeat(2);
@@ -76,21 +77,21 @@ fn damage_is_found<K: Key>() {
 
     let mut away = 0;
     for &(at, key) in at_home.iter().step_by(5) {
-        // A copy in another of the key's slots, whatever was there.
+        // Another of the key's slots gets a copy, whatever was there.
         for &other in functions.slots_of(key)[..4].iter().filter(|&&other| other != at) {
             whole.damaged(&["is in slots", "passed by"], |table| table.set(other, key));
         }
         whole.damaged(&["passed by", "other keys"], |table| table.set(at, K::ALL_ONES));
-        // Another key, which belongs there or does not.
+        // Another key is written, in one of its slots or not.
         whole.damaged(&["other keys", "passed by"], |table| table.set(at, K::from_u64(key.to_u64() ^ 1)));
-        // Every slot that the key has passed by is taken.
+        // No slot by an earlier function of the key may be empty.
         for &before in functions.slots_of(key)[..4].iter().take_while(|&&before| before != at) {
             away += 1;
             whole.damaged(&["which is empty"], |table| table.set(before, K::ALL_ONES));
         }
     }
     assert!(away > 10, "{away} slots were passed by");
-    // Where a copy was, an empty slot hides the keys that passed by it.
+    // If the slot of an erased copy becomes empty, it hides keys whose probes passed it.
     let hidden = whole.said.fillers.iter().filter(|&&at| {
         let mut table = whole.clone();
         table.set(at, K::ALL_ONES);
@@ -102,7 +103,7 @@ fn damage_is_found<K: Key>() {
     whole.damaged(&["too few"], |table| table.words.truncate(10));
     whole.damaged(&["the build failed"], |table| table.head.clear());
 
-    // Which filler is in a slot means nothing, nor do words behind the slots.
+    // Any filler may replace an erased copy, and words after the slots may be anything.
     let mut other = whole;
     for at in other.said.fillers.clone() {
         let filler = (1u64 << 20..).map(K::from_u64).find(|&key| !functions.slots_of(key).contains(&at));

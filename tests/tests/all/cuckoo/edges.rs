@@ -1,4 +1,5 @@
-//! Edge cases of the cuckoo map: extreme keys and sizes, load to the limit, and forced restarts.
+//! Edge cases of the cuckoo map: extreme keys and sizes, the highest load factors, and forced
+//! restarts.
 
 use warpnest::design::HashFamily;
 use warpnest::types::{WordKey as Key, WordValue as Value};
@@ -33,12 +34,12 @@ fn the_last_pair_wins_in_every_order_of_repeated_pairs() {
 
 #[test]
 fn rebuilds_with_more_and_fewer_and_no_pairs() {
-    // A map has the slots that it was built with.
+    // A map keeps its count of slots, which must suit the largest build.
     edges::rebuilds_with_more_and_fewer_and_no_pairs(|most| default().slots(most as u64 * 5 / 4));
 }
 
-/// Checks a 32-bit key beside a 64-bit value: such pairs have words of their own, in which all-ones
-/// is not that key.
+/// Checks 32-bit keys with 64-bit values. Both words have 64 bits, so the all-ones key is no word
+/// of all ones.
 #[parameterized]
 fn a_narrow_key_and_a_wide_value_that_are_all_ones(device: &Device) {
     let map = build(device, &default(), &[u32::MAX, 5], &[u64::MAX, u64::MAX]);
@@ -54,8 +55,8 @@ fn all_keys_equal() {
     check::<u64, u64>(&default().functions(2).slots_per_pair(2.1), 5000, |n| vec![u64::MAX; n]);
 }
 
-/// Checks two keys that share all their slots, with more copies than slots: the copies must not
-/// evict each other for ever.
+/// Checks two keys that share all their slots and have more copies than slots. The copies must not
+/// evict each other forever.
 #[test]
 fn copies_of_keys_that_share_all_their_slots() {
     let config = default().functions(3).slots_per_pair(2.0).hash(linear(4_294_967_291));
@@ -101,8 +102,8 @@ fn load_to_the_limit() {
     }
 }
 
-/// Checks a chain limit of a few exchanges, with which most attempts fail, and one succeeds in the
-/// end. Where threads race it may be the first, so the restarts of all engines count.
+/// Checks a chain limit of a few exchanges, with which most attempts fail until one succeeds. Where
+/// threads race, the first attempt may succeed, so the restarts of all engines are added.
 #[test]
 fn restarts_lead_to_a_whole_table() {
     let keys: Vec<u32> = distinct_keys(300, 3);
@@ -111,28 +112,28 @@ fn restarts_lead_to_a_whole_table() {
     assert!(restarts.sum::<u32>() > 5, "the limit was too easy");
 }
 
-/// Checks that the same seed draws the same constants; where threads do not race the tables are the
-/// same to the bit.
+/// Checks that the same seed draws the same constants. Where threads do not race, the tables are
+/// even equal bit by bit.
 #[test]
 fn a_seed_repeats_a_build() {
     let engine = engines().iter().find(|engine| !engine.in_turn).unwrap();
     let keys: Vec<u32> = distinct_keys(1000, 9);
-    // With so many slots no build starts again, with other constants: of 100,000 none did. At 1.25
-    // slots a pair four did, since whether a chain gets too long depends on the order.
+    // With 2 slots a pair no build restarts with other constants: of 100,000 builds none did. With
+    // 1.25 slots a pair four did, because the length of a chain depends on the order of insertion.
     let config = default().slots_per_pair(2.0).statistics();
     let build = |seed| config.clone().seed(seed).build(&engine.device, &keys, &keys).unwrap();
     let (a, b, c) = (build(1), build(1), build(2));
     assert_eq!(a.table().probe_lengths().unwrap().histogram.len(), 5);
     assert_eq!(a.report().seed, 1);
     let slots = |map: &CuckooMap<u32, u32>| map.table().words().download(engine.device.default_stream()).unwrap();
-    // The order of insertion is shuffled anew, so a few keys may have changed slots; another seed
-    // moves nearly all of them. Empty slots, which are all ones, do not count.
+    // The order of insertion differs in each build, so a few keys may have other slots. Another
+    // seed moves nearly all keys. Empty slots are all ones and are not compared.
     let same = |x: &[u64], y: &[u64]| x.iter().zip(y).filter(|(x, y)| x == y && **x != u64::MAX).count();
     assert!(same(&slots(&a), &slots(&b)) > 4 * same(&slots(&a), &slots(&c)));
 }
 
-/// Checks the statistics: a table of four functions at 1.25 slots a pair needs about two exchanges
-/// a pair (Alcantara 2011, §4.5.3).
+/// Checks the statistics: a table with four functions and 1.25 slots a pair needs about two
+/// exchanges a pair (Alcantara 2011, §4.5.3).
 #[test]
 fn statistics_agree_with_the_estimate_of_alcantara() {
     let engine = &engines()[0];

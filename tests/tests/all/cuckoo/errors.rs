@@ -1,7 +1,7 @@
 //! Every error that a user of the cuckoo map can cause, on every engine: its figures, its advice,
-//! and the state it leaves.
+//! and the map's state afterwards.
 //!
-//! `cuckoo/faults.rs` has the failures that come from the device.
+//! `cuckoo/faults.rs` tests device failures.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -101,7 +101,7 @@ fn each_number_of_functions_builds_at_its_fewest_slots_and_is_refused_one_slot_b
         let mut map = config.clone().slots(min_slots).build(device, &keys, &keys).unwrap();
         holds(&map, &keys, &keys);
         assert_eq!(config.slots_per_pair(per_pair).build(device, &keys, &keys).unwrap().table().slots(), min_slots);
-        // One pair more in the existing slots: refused, and the map is as it was.
+        // A rebuild with too many pairs for the slots is refused, and the map is as it was.
         let more = Buffer::from_slice(device, &distinct_keys::<u64>(PAIRS as usize + 2, 9)).unwrap();
         let error = map.rebuild(&more, &more).unwrap_err();
         let Error::Config(ConfigError::LoadTooHigh { pairs, slots, .. }) = error else { panic!("{error}") };
@@ -114,8 +114,8 @@ fn each_number_of_functions_builds_at_its_fewest_slots_and_is_refused_one_slot_b
     );
 }
 
-/// Checks that the promised 2.1, 1.1, 1.03 and 1.02 slots a pair are accepted, in whole slots,
-/// despite the rounding of binary fractions.
+/// Checks that the promised 2.1, 1.1, 1.03 and 1.02 slots a pair are accepted, rounded up to whole
+/// slots, despite the rounding of binary fractions.
 #[test]
 fn the_fewest_slots_are_the_promised_number_to_the_slot() {
     for (functions, hundredths) in [(2, 210u64), (3, 110), (4, 103), (5, 102)] {
@@ -138,11 +138,11 @@ fn a_prime_below_the_number_of_slots_is_refused_and_one_equal_to_it_is_not(devic
     holds(&config.slots(257).build(device, &keys, &keys).unwrap(), &keys, &keys);
 }
 
-/// The CPU with a count of the attempts of builds.
+/// The CPU engine's block runner, which counts the attempts of builds.
 #[derive(Debug)]
 struct Counting(Arc<AtomicU32>);
 
-// SAFETY: the CPU engine runs the launch, or nothing does.
+// SAFETY: the CPU engine runs the launch, or nothing runs.
 unsafe impl Runner for Counting {
     fn name(&self) -> &str {
         "counting CPU"
@@ -156,7 +156,7 @@ unsafe impl Runner for Counting {
 
 const PRIME: u32 = 334_214_459;
 
-/// Returns `alike` keys that agree modulo [`PRIME`], spread among 100 others.
+/// Returns `alike` keys that are equal modulo [`PRIME`], spread among 100 other keys.
 fn with_keys_alike(alike: u64) -> Vec<u64> {
     let mut keys: Vec<u64> = (0..100).map(|i| 1_000_003 * (i + 1)).collect();
     (0..alike).for_each(|i| keys.insert(9 * i as usize, 40 + i * PRIME as u64));
@@ -186,7 +186,7 @@ fn more_keys_than_functions_that_agree_modulo_the_prime_are_told_apart_from_bad_
             holds(&default().hash(family).build(device, &keys, &keys).unwrap(), &keys, &keys);
         }
     }
-    // Four keys can share four slots; repeats of them change nothing.
+    // Four keys can share four slots, and copies of them do not change that.
     let four = with_keys_alike(4);
     let config = default().hash(linear(PRIME)).restarts(1000).slots_per_pair(3.0);
     let mut map = config.build(device, &four, &four).unwrap();
@@ -211,13 +211,13 @@ fn keys_that_agree_are_found_after_one_attempt() {
     }
 }
 
-/// Checks that copies of one key prove nothing about the others: four distinct keys fit four slots,
-/// however often they are repeated.
+/// Checks that copies of keys do not count as further keys that are equal modulo the prime: four
+/// distinct keys fit four slots, however often they are repeated.
 #[test]
 fn copies_of_keys_that_agree_are_not_taken_for_more_keys() {
     let devices = || engines().iter().take(2).map(|engine| &engine.device);
     for (seed, device) in (0..200).flat_map(|seed| devices().map(move |device| (seed, device))) {
-        // Three copies of each, in an order of their own for each seed.
+        // There are three copies of each key, in an order that depends on the seed.
         let mut keys: Vec<u64> = (0..12).map(|i| 40 + i % 4 * PRIME as u64).collect();
         keys.sort_by_cached_key(|key| (key ^ seed).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(seed as u32));
         keys.rotate_left(seed as usize % 12);
@@ -235,7 +235,7 @@ fn copies_of_keys_that_agree_are_not_taken_for_more_keys() {
 
 #[parameterized]
 fn families_under_which_no_keys_agree_for_ever_fail_as_builds(device: &Device) {
-    // All keys agree modulo the prime, and a chain limit of 1 fails every attempt.
+    // All keys are equal modulo the prime, and a chain limit of 1 makes every attempt fail.
     let keys: Vec<u64> = (0..300).map(|i| 40 + i * PRIME as u64).collect();
     let wrapping = HashFamily::Linear { prime: PRIME, arithmetic: Wrapping };
     let xor = [Exact, Wrapping].map(|arithmetic| HashFamily::Xor { prime: PRIME, arithmetic });

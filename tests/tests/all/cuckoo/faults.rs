@@ -1,5 +1,5 @@
-//! Device failures: too little memory, a wrong device, a launch that fails; and the state of a map
-//! afterwards.
+//! Device failures and the state of a map afterwards: too little memory, a wrong device, and a
+//! launch that fails.
 
 use gpu_kernels::primitives::iota::{Iota, IotaParams};
 use std::sync::atomic::Ordering::Relaxed;
@@ -24,7 +24,7 @@ fn assert_out_of_memory(error: Error, device: &Device, asked: u64) {
 #[parameterized]
 fn a_table_larger_than_the_memory_is_refused_with_what_was_asked_and_what_is_free(engine: &TestEngine) {
     let device = &engine.device;
-    // The largest table of wide slots has 64 GiB. Where memory suffices for it, only the
+    // The largest table of 64-bit pairs has 64 GiB. If a device has enough memory for it, only the
     // buffers below are too large.
     let bytes = ((1 << 32) - 2) * 16;
     if device.memory().unwrap().free < bytes {
@@ -36,10 +36,10 @@ fn a_table_larger_than_the_memory_is_refused_with_what_was_asked_and_what_is_fre
     assert_out_of_memory(Buffer::<u64>::zeroed(device, more as usize).unwrap_err(), device, 8 * more);
     let most = usize::MAX / 8;
     assert_out_of_memory(Buffer::<u64>::zeroed(device, most).unwrap_err(), device, 8 * most as u64);
-    // So many that their bytes cannot be counted.
+    // The bytes of these buffers exceed 64 bits.
     assert_out_of_memory(Buffer::<u64>::zeroed(device, usize::MAX).unwrap_err(), device, u64::MAX);
     assert_out_of_memory(Buffer::<u32>::zeroed(device, most * 4).unwrap_err(), device, u64::MAX);
-    // The device works as before.
+    // The device still works.
     let map = CuckooMap::build(device, &[1u32], &[2u32]).unwrap();
     assert_eq!(map.get_many(&[1, 2]).unwrap(), [Some(2), None]);
 }
@@ -107,10 +107,11 @@ fn a_grid_with_too_many_blocks_is_refused_and_one_with_none_does_nothing(engine:
 #[test]
 fn whichever_launch_of_a_rebuild_fails_the_map_is_empty_and_can_be_built_again() {
     let mut keys: Vec<u32> = distinct_keys(200, 2);
-    // Repeated keys, so that all the kernels of a build run; and the key with a cell of its own.
+    // Keys are repeated, so all kernels of a build run, and the key with a cell of its own is
+    // included.
     keys.extend_from_within(..100);
     keys[7] = u32::MAX;
-    // As many slots as the larger of the rebuilds needs.
+    // The slots are enough for the larger of the rebuilds.
     let kernels = failing_launches(&config().slots(375), &keys, |map| assert!(map.report().repeated_keys));
     let names = ["cuckoo_insert", "cuckoo_census", "cuckoo_last", "cuckoo_store_values"];
     assert_eq!(kernels, names.map(|name| format!("{name}_u32_u64")));

@@ -1,5 +1,6 @@
-//! The kernels that read a cuckoo table after its insertion, with every formula, on tables that are
-//! filled here. Maps draw a formula at random, and run some of the kernels after failures only.
+//! The kernels that read a cuckoo table after its insertion, tested with every formula on tables
+//! that are filled here. Maps draw a formula at random, and they run some of these kernels only
+//! after failures.
 
 use gpu_kernels::cuckoo::{Census, Last, PairsParams, header, next_slot, slot_bytes, slot_words};
 use gpu_kernels::hash::{Formula, HashFunctions, MAX_FUNCTIONS, NO_SLOT};
@@ -22,7 +23,7 @@ fn functions<K: Key>(formula: Formula, count: u32, slots: u32, prime: u32, seed:
     })
 }
 
-/// A table as the insertion leaves it.
+/// A table as an insertion leaves it.
 struct Filled<K> {
     functions: HashFunctions,
     slots: Vec<Option<K>>,
@@ -31,7 +32,7 @@ struct Filled<K> {
 }
 
 impl<K: Key> Filled<K> {
-    /// Inserts each key into the first of its slots that is free.
+    /// Inserts each key into the first of its slots that is empty.
     fn new(functions: HashFunctions, keys: &[K]) -> Self {
         let mut filled = Self { functions, slots: vec![None; functions.slots() as usize], left: Vec::new() };
         for &key in keys {
@@ -54,7 +55,7 @@ impl<K: Key> Filled<K> {
         self.own(key).into_iter().find(|&slot| self.slots[slot] == Some(key))
     }
 
-    /// Puts copies of some keys into free slots of theirs, and returns their number.
+    /// Writes copies of some keys to empty slots of these keys, and returns the count of copies.
     fn add_copies(&mut self) -> usize {
         let mut copies = 0;
         for key in self.slots.clone().into_iter().flatten() {
@@ -83,15 +84,15 @@ impl<K: Key> Filled<K> {
     }
 }
 
-/// Returns the header after a kernel that is launched with a header of zeros.
+/// Returns the header that a kernel leaves when it starts with a header of zeros.
 fn launched(device: &Device, launch: impl FnOnce(&mut Buffer<u64>)) -> Vec<u64> {
     let mut head = Buffer::<u64>::zeroed(device, header::WORDS).unwrap();
     launch(&mut head);
     head.download(device.default_stream()).unwrap()
 }
 
-/// Checks the number of the last pair of each key in the slot where lookups find it, and whether a
-/// key is nowhere.
+/// Checks the index of each key's last pair, stored for the slot where lookups find the key, and
+/// whether keys without a slot are reported.
 fn last_pairs<K: Key, V: Payload>(device: &Device, table: &Filled<K>) {
     let stream = device.default_stream();
     let there: Vec<K> = table.slots.iter().flatten().copied().collect();
@@ -112,7 +113,7 @@ fn last_pairs<K: Key, V: Payload>(device: &Device, table: &Filled<K>) {
         for is_null in [false, true] {
             let plan = PairsParams { functions: table.functions, pairs: keys.len() as u64 };
             let head = launched(device, |head| {
-                // SAFETY: there are so many keys, and a word for each slot or none.
+                // SAFETY: `pairs` is the count of keys; `last` is null or as long as the slots.
                 unsafe {
                     stream.launch(plan.pairs as usize, |uses| Last::<K, V> {
                         keys: uses.read(&on_device),
@@ -130,7 +131,8 @@ fn last_pairs<K: Key, V: Payload>(device: &Device, table: &Filled<K>) {
     }
 }
 
-/// Checks the count of the keys, and whether some are there twice: then a set's copies are erased.
+/// Checks the count of keys, and whether repeated keys are reported; in a set, their copies are
+/// then erased.
 fn census<K: Key, V: Payload>(device: &Device, table: &Filled<K>, keys: usize, copies: usize) {
     let (stream, slots) = (device.default_stream(), table.slots.len() as u64);
     let mut words = table.words::<V>(device);
@@ -179,7 +181,7 @@ warpnest_tests::of_pairs_and_keys_alone!(every_kernel);
 
 #[test]
 fn the_walk_visits_every_distinct_slot_whichever_functions_agree() {
-    // Every case of five functions on up to five slots, and of fewer functions.
+    // This runs through all choices of up to five functions on up to five slots.
     for code in 0..5u32.pow(5) {
         for count in 2..=MAX_FUNCTIONS {
             let slots: [u32; MAX_FUNCTIONS] =

@@ -1,4 +1,5 @@
-//! The cuckoo map beside `std::collections::HashMap`, in every configuration, on every engine.
+//! The cuckoo map, compared with `std::collections::HashMap` in every configuration on every
+//! engine.
 
 use proptest::prelude::*;
 use std::collections::HashMap;
@@ -45,7 +46,7 @@ fn property<K: Key, V: Value>() {
 
 warpnest_tests::of_all_widths!(property);
 
-/// Checks that without repeated keys `assume_unique` makes no difference.
+/// Checks that `assume_unique` makes no difference if no key is repeated.
 #[test]
 fn unique_keys_need_no_last_values() {
     on_every_engine(
@@ -58,7 +59,7 @@ fn unique_keys_need_no_last_values() {
     );
 }
 
-/// Checks repeated keys under `assume_unique`: any one of the values, whole.
+/// Checks repeated keys under `assume_unique`: a lookup returns one of the key's values as a whole.
 #[test]
 fn a_broken_promise_of_unique_keys_gives_one_of_the_values() {
     on_every_engine(

@@ -1,5 +1,5 @@
-//! The checker of extendible maps can fail: every kind of damage to a map's memory is found, and
-//! words without a meaning are ignored.
+//! Tests of the checker of extendible maps: it finds every kind of damage to a map's memory, and
+//! ignores words without a meaning.
 
 use gpu_kernels::extendible::{PAGE, Segment, State, WordOf};
 use gpu_kernels::types::Scalar;
@@ -13,18 +13,18 @@ use warpnest_tests::extendible_parts::{small, spread};
 use warpnest_tests::maps::{Checked, equals};
 use warpnest_tests::parameterized;
 
-/// A map on the CPU engine, to be damaged.
+/// A map on the CPU engine, which tests damage.
 struct Damaged<K: Key, V: Value> {
     map: ExtendibleMap<K, V>,
     there: HashMap<K, V>,
 }
 
-/// A slot: the number of its bucket, and its own.
+/// A slot: the index of its bucket, and its index in the bucket.
 type Slot = (u64, u64);
 
 impl<K: Key, V: Value> Damaged<K, V> {
-    /// Creates a map whose root 1 is at depth 1, root 5 at depth 3, and the bucket of root 2 full
-    /// except for one slot.
+    /// Creates a map whose root 1 is split to depth 1 and root 5 to depth 3. The bucket of root 2
+    /// has one empty slot.
     fn new() -> Self {
         let mut map: ExtendibleMap<K, V> = small().records(16).create(&Device::cpu()).unwrap();
         let part = |root, path, n| spread::<K>(&map.table().layout(), root, path, n);
@@ -34,7 +34,7 @@ impl<K: Key, V: Value> Damaged<K, V> {
         Self { map, there: pairs(&keys) }
     }
 
-    /// Returns the word of 64 bits at an address of the map's memory.
+    /// Returns the 64-bit word at an address of the map's memory.
     fn word(&mut self, address: u64) -> &mut u64 {
         let buffers = self.map.table().memory().chain([self.map.table().segments(), self.map.table().page_addresses()]);
         let ends = |first: u64, words: usize| first..first + 8 * words as u64;
@@ -49,8 +49,8 @@ impl<K: Key, V: Value> Damaged<K, V> {
         self.word((first + 8 * number) as u64)
     }
 
-    /// Returns the entry of a bucket table for a hash position, as the word that holds two entries,
-    /// and the entry's shift in it.
+    /// Returns the entry of a bucket table for a hash position: the word with this entry and
+    /// another one, and the entry's shift in the word.
     fn entry(&mut self, hash_position: u64) -> (&mut u64, u32) {
         let layout = self.map.table().layout();
         let segment = Segment(*self.segment(layout.segment(hash_position, layout.depth) as usize));
@@ -83,12 +83,12 @@ impl<K: Key, V: Value> Damaged<K, V> {
         <WordOf<K, V> as Scalar>::BITS == 64
     }
 
-    /// Returns the number of slots in a line, which has all their keys and then all their values.
+    /// Returns the count of slots in a line. A line has all their keys and then all their values.
     fn of_line() -> u64 {
         if Self::wide() { 4 } else { 8 }
     }
 
-    /// Returns the 64-bit word that holds a word of a bucket, and the shift of the latter in it.
+    /// Returns the 64-bit word that contains a word of a bucket, and the latter's shift in it.
     fn word_of(&mut self, (bucket, slot): Slot, is_value: bool) -> (&mut u64, u32) {
         let lines = self.map.table().layout().lines as u64;
         let number =
@@ -111,20 +111,20 @@ impl<K: Key, V: Value> Damaged<K, V> {
         *word = if Self::wide() { to } else { *word & !(0xffff_ffff << shift) | to << shift };
     }
 
-    /// Returns the contents of an empty slot of a bucket, and of one whose key was removed.
+    /// Returns the words of the two kinds of free slots of a bucket: empty, and removed.
     fn free_words(&mut self, bucket: u64) -> [u64; 2] {
         let ones = K::ALL_ONES.to_u64();
         if self.header(bucket)[0] >> 32 == 0 { [ones, ones - 1] } else { [0, 1] }
     }
 
-    /// Returns the slots of a bucket that are empty, or those that are not.
+    /// Returns the empty slots of a bucket, or the others if `empty` is false.
     fn slots(&mut self, bucket: u64, empty: bool) -> Vec<Slot> {
         let [free, _] = self.free_words(bucket);
         (0..16).map(|slot| (bucket, slot)).filter(|&slot| (self.get(slot, false) == free) == empty).collect()
     }
 }
 
-/// Damages a map such that the checker must report `says`.
+/// Damages a map; the checker must then report `says`.
 fn found<K: Key, V: Value>(says: &str, damage: impl FnOnce(&mut Damaged<K, V>)) {
     let mut damaged = Damaged::new();
     equals(&damaged.map, &damaged.there);
@@ -133,8 +133,8 @@ fn found<K: Key, V: Value>(says: &str, damage: impl FnOnce(&mut Damaged<K, V>)) 
     assert!(wrong.contains(says), "{wrong:?} should say {says:?}");
 }
 
-/// Hash positions: of root 1 in both buckets, of the deepest ones of root 5, and of roots with one
-/// bucket.
+/// Hash positions in both buckets of root 1, in the deepest buckets of root 5, and in a root with
+/// one bucket.
 const LOWER: u64 = 1 << 32;
 const UPPER: u64 = LOWER + (1 << 31);
 const DEEP: u64 = (5 << 32) + (1 << 30);
@@ -142,8 +142,8 @@ const FULL: u64 = 2 << 32;
 
 #[parameterized]
 fn damage_to_the_directory_is_found<K: Key, V: Value>() {
-    // Segments of group 1, whose tables are deepest where the first halvings of root 5 are 01,
-    // and of group 0, at depth 1.
+    // `deep` is a segment of group 1 for root 5, whose bucket tables are deepest after the halvings
+    // 01. The tables of group 0 have depth 1.
     let deep = |damaged: &mut Damaged<K, V>| damaged.map.table().layout().segment(DEEP, 3) as usize;
     found::<K, V>("are in no buffer of the map", |damaged| *damaged.segment(1) += 1 << 40);
     found::<K, V>("is deeper than the directory: 4", |damaged| {
@@ -157,7 +157,7 @@ fn damage_to_the_directory_is_found<K: Key, V: Value>() {
     found::<K, V>("is in a table of depth", |damaged| {
         let number = deep(damaged);
         let there = *damaged.segment(number);
-        // All segments that would share a table of that depth.
+        // These are all segments that would share a table of that depth.
         (0..16).filter(|other| other % 8 == number % 8).for_each(|other| *damaged.segment(other) = there - (1 << 56));
     });
     for (first, second) in [(LOWER, UPPER), (LOWER, FULL), (DEEP, FULL)] {
@@ -172,7 +172,7 @@ fn damage_to_the_directory_is_found<K: Key, V: Value>() {
         let (word, shift) = damaged.entry(UPPER);
         *word |= 0x8000_0000 << shift;
     });
-    // All segments of a table say that it is deeper than it is.
+    // All segments of one table claim a greater depth than the table has.
     found::<K, V>("4 segments share the table", |damaged| {
         [0, 4, 8, 12].into_iter().for_each(|number| *damaged.segment(number) += 1 << 56);
     });
@@ -201,7 +201,7 @@ fn damage_to_what_is_known_of_a_bucket_is_found<K: Key, V: Value>() {
         let at = damaged.page() + 16 * bucket;
         *damaged.word(at) -= 1 << 31;
     });
-    // A bucket whose header has more of the range than the bucket.
+    // This header claims a larger part of the range than the bucket has.
     found::<K, V>("the buckets have", |damaged| {
         let bucket = damaged.bucket(LOWER);
         *damaged.state(bucket) -= 1;
@@ -225,7 +225,7 @@ fn damage_to_the_records_is_found<K: Key, V: Value>() {
             damaged.set(free, false, key);
             *damaged.state(bucket) += 1 << 32;
         });
-        // A key that is missing, with its bucket's record count adjusted.
+        // A key is missing, and its bucket's count of records is adjusted.
         found::<K, V>("keys, and the map says", |damaged| {
             let bucket = damaged.bucket(hash_position);
             let (slot, removed) = (damaged.slots(bucket, false)[0], damaged.free_words(bucket)[1]);
@@ -239,7 +239,7 @@ fn damage_to_the_records_is_found<K: Key, V: Value>() {
             damaged.set(slot, true, value ^ 1);
         });
     }
-    // In the other lines a key is behind its home's empty slots.
+    // The key moves to another line, while its home line has empty slots.
     found::<K, V>("is cut off by line", |damaged| {
         let bucket = damaged.bucket(0);
         let (slot, free) = (damaged.slots(bucket, false)[0], damaged.slots(bucket, true));
@@ -267,12 +267,12 @@ fn what_has_no_meaning_may_be_anything<K: Key, V: Value>() {
         for slot in damaged.slots(bucket, true) {
             damaged.set(slot, true, 0x5555_5555);
         }
-        // A tombstone in a line that has no empty slot beside it, or that has one: both keep
-        // the probe path.
+        // A slot becomes a tombstone, with or without an empty slot in the same line. Neither
+        // breaks a probe path.
         let (slot, removed) = (damaged.slots(bucket, true)[0], damaged.free_words(bucket)[1]);
         damaged.set(slot, false, removed);
     }
-    // Numbers of buckets that do not exist.
+    // These words are in a bucket that does not exist.
     let used = damaged.map.table().report().buckets + 20;
     *damaged.state(used) = u64::MAX;
     damaged.set((used, 3), false, 77);

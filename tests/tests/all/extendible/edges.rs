@@ -25,8 +25,8 @@ fn batches_of_nothing_do_nothing<K: Key, V: Value>(device: &Device) {
     equals(&map, &HashMap::new());
 }
 
-/// Checks extreme keys, also among mixed keys: those that denote a free slot in buckets of other
-/// parts of the range.
+/// Checks extreme keys and extreme mixed keys. Some of these mixed keys denote a free slot in
+/// buckets of other parts of the range.
 #[parameterized]
 fn every_operation_on_every_extreme_key_and_value<K: Key, V: Value>(engine: &TestEngine) {
     let mut map = create::<_, K, V>(&engine.device, &small());
@@ -44,7 +44,7 @@ fn every_operation_on_every_extreme_key_and_value<K: Key, V: Value>(engine: &Tes
         assert!(answers[1].is_none() && answers.iter().flatten().eq([&value]), "{answers:?}");
         assert_eq!((map.get_many(&[key]), map.len()), (Ok(vec![None]), 0));
     }
-    // All of them, each with each value; of the first batch's keys some twice.
+    // Every batch has all keys with one of the values; some keys occur twice.
     for value in extremes::<V>() {
         map.insert_many(&keys, &vec![value; keys.len()]).unwrap();
         equals(&map, &keys.iter().map(|&key| (key, value)).collect());
@@ -57,7 +57,7 @@ fn the_last_pair_of_a_key_counts_in_batches_of_new_and_of_present_keys<K: Key, V
     let value = |number: u64| V::from_u64(number | number << 40);
     let mut map = create::<_, K, V>(&engine.device, &small());
     let mut there = HashMap::new();
-    // All equal; twice the same batch.
+    // All keys of a batch are equal, and it is inserted twice.
     for key in [K::from_u64(0), K::ALL_ONES] {
         let all: Vec<V> = (0..n).map(value).collect();
         for new in [1, 0] {
@@ -66,7 +66,8 @@ fn the_last_pair_of_a_key_counts_in_batches_of_new_and_of_present_keys<K: Key, V
             equals(&map, &there);
         }
     }
-    // A few keys over and over, half of them present; then all of them are, except one.
+    // A few keys are repeated often. Half of them are new in the first round, one in the second,
+    // none in the third.
     for (round, new) in [(1, 15), (2, 1), (3, 0)] {
         let keys: Vec<K> = (0..n).map(|i| K::from_u64(if i == n / 2 { 15 + round.min(2) } else { i % 15 })).collect();
         let of_round: Vec<V> = (0..n).map(|i| value(n * round + i)).collect();
@@ -74,7 +75,7 @@ fn the_last_pair_of_a_key_counts_in_batches_of_new_and_of_present_keys<K: Key, V
         there.extend(keys.into_iter().zip(of_round));
         equals(&map, &there);
     }
-    // Of many removals of a key one is answered.
+    // Only one of many removals of a key returns its value.
     let keys: Vec<K> = (0..n).map(|i| K::from_u64(i % 5)).collect();
     let mut answers: Vec<(K, V)> = Vec::new();
     for (key, answer) in keys.iter().zip(map.remove_many(&keys).unwrap()) {
@@ -102,7 +103,7 @@ fn sequential_and_strided_keys<K: Key, V: Value>(engine: &TestEngine) {
     edges::sequential_and_strided_keys::<_, K, V>(&engine.device, &small(), (n, every, 170));
 }
 
-/// Checks a first batch of one pair, and of thousands of times the table's capacity.
+/// Checks first batches of one pair up to thousands of times the table's capacity.
 #[parameterized]
 fn sizes_around_powers_of_two_warps_and_blocks<K: Key, V: Value>(engine: &TestEngine) {
     let slow = engine.max_items < 1000;
@@ -122,8 +123,8 @@ fn as_many_records_as_a_bucket_holds_and_one_more_or_less<K: Key, V: Value>(engi
             if engine.max_items < 1000 && (records > 8 || n != 9) {
                 continue;
             }
-            // In the lowest part of the range, in the highest and in another one; at once,
-            // and one more than half of them first.
+            // The keys are in the lowest part of the range, the highest, or another; inserted at
+            // once, or first one more than half of them.
             for (root, batch) in [(0, n), (7, n), (3, n / 2 + 1)] {
                 let mut map = create::<_, K, V>(&engine.device, &config);
                 let keys: Vec<K> = spread(&map.table().layout(), root, "", n);
@@ -140,14 +141,14 @@ fn as_many_records_as_a_bucket_holds_and_one_more_or_less<K: Key, V: Value>(engi
 
 #[parameterized]
 fn as_many_buckets_as_a_page_holds_and_some_more_or_less<K: Key, V: Value>(engine: &TestEngine) {
-    // 1020 buckets, 1024 of two segments, and 1028.
+    // There are 1020 buckets, 1024 buckets of two segments, or 1028.
     for segments in [255, 256, 257].into_iter().take(if engine.max_items < 1000 { 1 } else { 3 }) {
         let config = ExtendibleConfig::default().segments(segments).buckets(4).records(8).seed(4);
         let mut map = create::<_, K, V>(&engine.device, &config);
         let (layout, first) = (map.table().layout(), 4 * segments as u64);
         let mut there = HashMap::new();
         let split = |root: u64| spread::<K>(&layout, root, "", 9);
-        // One bucket at a time, then many at once, each into two.
+        // First single buckets are split in two, and then many at once.
         for (roots, buckets) in [(3..4, 1), (9..10, 2), (1000..1001, 3), (20..22, 5), (30..50, 25)] {
             let keys: Vec<K> = roots.flat_map(split).collect();
             assert_eq!(map.insert_many(&keys, &values(&keys)), Ok(keys.len()));
@@ -158,7 +159,7 @@ fn as_many_buckets_as_a_page_holds_and_some_more_or_less<K: Key, V: Value>(engin
                 break;
             }
         }
-        // All merge again.
+        // All split buckets merge again.
         let keys: Vec<K> = there.keys().copied().collect();
         remove(&mut map, &keys);
         assert_eq!(map.table().report().buckets, first);

@@ -1,7 +1,7 @@
 //! Every error that a user of the extendible map can cause, on every engine: its figures, its
 //! advice, and that nothing has changed.
 //!
-//! `extendible/faults.rs` has the failures that come from the device.
+//! `extendible/faults.rs` tests device failures.
 
 use std::collections::HashMap;
 use warpnest::error::{ConfigError, FullError, InputError};
@@ -61,7 +61,7 @@ fn directories_that_there_cannot_be_are_refused_with_all_their_figures<K: Key, V
                 says(&error, &["power of two", "4 or more", "2^31", "multiple of 8", "256"]);
             }
         }
-        // Figures that are just allowed.
+        // These figures are just allowed.
         for (segments, buckets, records, max_segments) in [(1, 4, 8, 1), (3, 4, 256, 3), (257, 8, 8, no)] {
             let config = ExtendibleConfig::default().segments(segments).buckets(buckets).records(records).seed(1);
             let mut map = config.max_segments(max_segments).create::<K, V>(device).unwrap();
@@ -70,7 +70,7 @@ fn directories_that_there_cannot_be_are_refused_with_all_their_figures<K: Key, V
             equals(&map, &pairs(&keys));
         }
     });
-    // As large as can be: only the memory is queried.
+    // These are the largest allowed tables, so only their memory is queried.
     for (segments, buckets) in [(1 << 29, 4), (1, 1 << 31)] {
         let config = ExtendibleConfig::default().segments(segments).buckets(buckets).records(8).max_segments(u64::MAX);
         assert!(config.initial_memory_bytes::<K, V>().unwrap() > 1 << 37);
@@ -91,20 +91,20 @@ fn a_batch_that_is_too_deep_is_refused_with_advice_that_helps(device: &Device) {
     let keys: Vec<u64> = [spread(&layout, 2, "", 12), spread(&layout, 5, "1", 8), close(&layout, 6, "1", 9)].concat();
     let (some, deep) = keys.split_at(20);
     map.insert_many(some, &values(some)).unwrap();
-    // Beside keys that are there, which are not counted and keep their values.
+    // The batch also has present keys, which are not counted and keep their values.
     let other = vec![7u32; 29];
     let error = map.insert_many(&keys, &other).unwrap_err();
     says(&error, &["9 new keys", "8 records", "2 more bits", "`max_segments`", "`records`", "another seed"]);
     assert_eq!(error, Error::Full(FullError::TooDeep { pairs: 9, records: 8, depth: 2 }));
     equals(&map, &pairs(some));
     assert_eq!(map.insert_many(&deep[..8], &other[..8]), Ok(8));
-    // Keys of one hash have others with another seed; and larger buckets take them.
+    // With another seed these keys have different hashes, and larger buckets can hold them.
     for config in [refusing.clone().seed(12), refusing.records(16)] {
         let mut map: ExtendibleMap<u64, u32> = config.create(device).unwrap();
         assert_eq!(map.insert_many(&keys, &values(&keys)), Ok(29));
         equals(&map, &pairs(&keys));
     }
-    // Keys that agree in three bits, if there may be twice as many segments.
+    // These keys agree in three bits, which twice as many segments can tell apart.
     let mut map: ExtendibleMap<u64, u32> = small().max_segments(16).create(device).unwrap();
     let keys = ["100", "101"].map(|path| close::<u64>(&map.table().layout(), 6, path, 5)).concat();
     assert_eq!(map.insert_many(&keys, &values(&keys)), Ok(10));
@@ -136,7 +136,7 @@ fn inputs_whose_lengths_differ_are_refused_with_both_lengths<K: Key, V: Value>(d
 
 #[parameterized]
 fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was(here: &Device) {
-    // A batch that fits, and one for which the directory would grow.
+    // The first batch fits, and for the second one the directory would have to grow.
     for n in [9, 200] {
         let (mut map, _) = begin::<u32, u32>(here, 30);
         let report = map.table().report();

@@ -1,4 +1,4 @@
-//! Device failures during the operations of an extendible map: the state of the map afterwards.
+//! Device failures during the operations of an extendible map, and the state of the map afterwards.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -16,8 +16,8 @@ fn insert<K: Key, V: Value>(map: &mut ExtendibleMap<K, V>, keys: &[K]) -> Result
     map.insert_many(keys, &values(keys))
 }
 
-/// Returns the map before anything fails, and its pairs. Removed keys have left capacity for more
-/// buckets and bucket tables than there are.
+/// Returns the map before anything fails, and its pairs. Keys were removed, so the map has memory
+/// for more buckets and bucket tables than it uses.
 fn begin<K: Key, V: Value>(device: &Device) -> (ExtendibleMap<K, V>, HashMap<K, V>) {
     let mut map = small().create(device).unwrap();
     let keys: Vec<K> = [K::ALL_ONES].into_iter().chain(distinct_keys(4000, 1)).collect();
@@ -27,10 +27,11 @@ fn begin<K: Key, V: Value>(device: &Device) -> (ExtendibleMap<K, V>, HashMap<K, 
     (map, pairs(&keys[..2000]))
 }
 
-/// A call that may need memory and launches, with present keys and with absent ones.
+/// A call that may need memory and launches. Its arguments are the map, present keys and absent
+/// keys.
 type Call<K, V> = (&'static str, fn(&mut ExtendibleMap<K, V>, &[K], &[K]) -> Result<()>);
 
-/// Returns the calls without a visible change, and the fewest launches of each.
+/// Returns the calls that do not change the pairs, and their least counts of launches.
 fn others<K: Key, V: Value>() -> [(Call<K, V>, u32); 5] {
     [
         (("shrink_to_fit", |map, _, _| map.shrink_to_fit()), 3),
@@ -41,22 +42,22 @@ fn others<K: Key, V: Value>() -> [(Call<K, V>, u32); 5] {
     ]
 }
 
-/// Returns an insertion that gives present keys other values; for the new ones buckets are split
-/// and the directory grows.
+/// Returns an insertion that gives present keys other values. Its new keys make buckets split and
+/// the directory grow.
 fn insertion<K: Key, V: Value>() -> Call<K, V> {
     ("insert_many", |map, old, new| insert(map, &[&old[..50], new].concat()).map(drop))
 }
 
-/// Returns a removal of all keys but a few: the directory shrinks, and the remaining buckets are
-/// packed.
+/// Returns a removal of all keys except a few, after which the directory shrinks and the remaining
+/// buckets are packed.
 fn removal<K: Key, V: Value>() -> Call<K, V> {
     ("remove_many", |map, old, _| map.remove_many(&old[KEPT..]).map(drop))
 }
 
-/// The number of keys that a removal leaves.
+/// The count of keys that a removal leaves.
 const KEPT: usize = 40;
 
-/// The keys of a call, and the state before it.
+/// The keys of a call, and the state before the call.
 struct Before<K: Key, V: Value> {
     there: HashMap<K, V>,
     report: ExtendibleReport,
@@ -65,7 +66,7 @@ struct Before<K: Key, V: Value> {
 }
 
 impl<K: Key, V: Value> Before<K, V> {
-    /// Fails unless the map is as it was, except for memory that it may have taken already.
+    /// Fails unless the map is as it was, except for memory that the call may have allocated.
     fn is(&self, map: &ExtendibleMap<K, V>) {
         equals(map, &self.there);
         let mut report = map.table().report();
@@ -74,8 +75,8 @@ impl<K: Key, V: Value> Before<K, V> {
     }
 }
 
-/// Lets a call fail at each of its allocations or launches, one call each, and returns the number
-/// of failures. `check` receives each result.
+/// Runs a call once for each of its allocations or launches, and lets that one fail; returns the
+/// count of failures. `check` receives each result.
 fn hit_each<K: Key, V: Value>(
     call: &Call<K, V>,
     (device, left, once): (&Device, &AtomicU32, bool),
@@ -87,8 +88,8 @@ fn hit_each<K: Key, V: Value>(
     let new: Vec<K> = distinct_keys(4000, 1 << 20);
     let mut before = Before { there, report: begun.table().report(), old, new };
     for good in 0.. {
-        // A copy has no spare memory: it must take all that it needs. A call that frees memory
-        // needs some.
+        // A copy has no spare memory, so the call must allocate all that it needs. A call that
+        // frees memory needs spare memory.
         let mut map = match call.0 {
             "shrink_to_fit" => begin(device).0,
             _ => begun.try_clone().unwrap(),
@@ -97,8 +98,8 @@ fn hit_each<K: Key, V: Value>(
         left.store(good, Relaxed);
         let done = (call.1)(&mut map, &before.old, &before.new);
         let after = left.swap(u32::MAX, Relaxed);
-        // The counter wraps after a single failure. If all fail, a successful answer may come from
-        // a call that can do without.
+        // After a single failure the counter wraps. If all later allocations fail, the call may
+        // still succeed, because it can do without some of them.
         let hit = if once { after > good } else { after == 0 && (done.is_err() || call.0 == "remove_many") };
         if !hit {
             done.unwrap_or_else(|error| panic!("{} that was not hit: {error}", call.0));
@@ -117,7 +118,7 @@ fn whichever_allocation_fails_the_map_is_as_it_was_and_the_call_can_be_repeated<
         counts.once.store(once, Relaxed);
         let is_insertion = call.0 == "insert_many";
         let hits = hit_each(&call, (&device, &counts.allocations, once), |map, before, done, case| {
-            // There may not be memory to pack a map into: then it stays where it is.
+            // If there is no memory for packing, `shrink_to_fit` leaves the map where it is.
             match done {
                 Err(error) => assert!(matches!(error, Error::OutOfMemory { .. }), "{case}: {error}"),
                 Ok(()) => assert_eq!(call.0, "shrink_to_fit", "{case}"),
@@ -135,7 +136,8 @@ fn whichever_allocation_fails_the_map_is_as_it_was_and_the_call_can_be_repeated<
     assert_eq!(counts.bytes.load(Relaxed), 0, "some bytes were not given back");
 }
 
-/// Checks that keys are removed all the same; their buckets are merged with the next removal.
+/// Checks that keys are removed even without memory for merging; their buckets are merged by the
+/// next removal.
 #[parameterized]
 fn a_removal_does_without_memory_for_merging<K: Key, V: Value>() {
     let (device, counts) = counting();
@@ -154,12 +156,12 @@ fn a_removal_does_without_memory_for_merging<K: Key, V: Value>() {
             assert_eq!(map.remove_many(&kept[..1]).unwrap().iter().flatten().count(), 1, "{case}");
             equals(map, &pairs(&kept[1..]));
             assert!(map.table().report().buckets <= KEPT as u64, "{case}: {:?}", map.table().report());
-            // And memory that was not freed is used again.
+            // The memory that was not freed is used again.
             insert(map, &before.new).unwrap_or_else(|error| panic!("{case}, then again: {error}"));
             equals(map, &pairs(&[&kept[1..], &before.new].concat()));
         });
-        // Memory for keys and answers; then the list of merged buckets, the smaller directory,
-        // and a table of less memory.
+        // Three allocations for keys and answers are refused. Others are for the list of merged
+        // buckets, the smaller directory, and a smaller table.
         assert_eq!(refused, 3);
         assert!(
             unmerged >= 1 && hits >= refused + unmerged + 3 + 8,
@@ -169,7 +171,7 @@ fn a_removal_does_without_memory_for_merging<K: Key, V: Value>() {
     assert_eq!(counts.bytes.load(Relaxed), 0, "some bytes were not given back");
 }
 
-/// Returns whether the error is that a launch failed, in the middle of a change or not.
+/// Returns whether the error says that a launch failed, whether or not that emptied the map.
 fn is_of_a_launch(error: &Error) -> bool {
     match error {
         Error::Kernel { .. } => true,
@@ -181,9 +183,9 @@ fn is_of_a_launch(error: &Error) -> bool {
 #[parameterized]
 fn whichever_launch_fails_the_map_is_as_it_was_or_empty_and_the_call_can_be_repeated<K: Key, V: Value>() {
     let (device, launches) = faulty();
-    // The count of the last launches of a call that change the map. The launches of an insertion
-    // copy bucket tables, build buckets, free others, insert records, and give other keys their
-    // values. Of a removal all may.
+    // The third figure counts the last launches of a call, which change the map. In an insertion
+    // these copy bucket tables, build buckets, free other buckets, insert records, and replace
+    // values. In a removal all launches may.
     let all = u32::MAX;
     let calls = others().into_iter().map(|(call, least)| (call, least, 0));
     for (call, least, changing) in calls.chain([(insertion::<K, V>(), 15, 5), (removal(), 10, all)]) {
@@ -215,7 +217,7 @@ fn whichever_launch_fails_the_map_is_as_it_was_or_empty_and_the_call_can_be_repe
     }
 }
 
-/// Fails unless lookups, lists and copies of a map that is not whole return that error.
+/// Fails unless lookups, lists and copies of a broken map return the error `why`.
 fn says_that_it_is_broken<K: Key, V: Value>(map: &ExtendibleMap<K, V>, why: &Error) {
     let keys = [K::from_u64(1), K::ALL_ONES];
     assert_eq!(map.get_many(&keys).unwrap_err(), *why);
@@ -223,14 +225,14 @@ fn says_that_it_is_broken<K: Key, V: Value>(map: &ExtendibleMap<K, V>, why: &Err
     assert_eq!(map.to_pairs().unwrap_err(), *why);
     assert_eq!(map.try_clone().unwrap_err(), *why);
     assert!(map.is_empty());
-    // It may have no buckets at all.
+    // The map may have no buckets at all.
     assert_eq!(map.table().report().fill(), 0.0);
 }
 
 #[parameterized]
 fn a_map_that_cannot_be_cleared_says_so_until_a_change_goes_well<K: Key, V: Value>() {
     let (device, counts) = counting();
-    // With buckets at their initial addresses, and with all of them elsewhere.
+    // The buckets are at their initial addresses, or all of them are elsewhere.
     for (is_copy, once) in [(false, true), (false, false), (true, true), (true, false)] {
         counts.once.store(once, Relaxed);
         for good in 0.. {
@@ -281,7 +283,7 @@ fn a_map_of_a_device_that_goes_on_failing_says_so_and_is_empty_when_that_ends<K:
             if removes { continue } else { break }
         };
         assert!(is_of_a_launch(&error), "{error}");
-        // It still fails.
+        // The device still fails.
         assert!(is_of_a_launch(&map.get_many(&keys).unwrap_err()));
         let again = change(&mut map).unwrap_err();
         launches.store(u32::MAX, Relaxed);

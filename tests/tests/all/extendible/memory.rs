@@ -1,5 +1,5 @@
-//! The memory that an extendible map takes, beside its own figures, and its behaviour when there is
-//! none.
+//! The memory that an extendible map takes, compared with its own figures, and its behaviour when
+//! memory runs out.
 
 use std::sync::atomic::Ordering::Relaxed;
 use warpnest::error::InputError;
@@ -17,7 +17,7 @@ fn insert<K: Key, V: Value>(map: &mut ExtendibleMap<K, V>, keys: &[K]) -> Result
 #[parameterized]
 fn a_map_takes_the_memory_that_was_said_beforehand_and_gives_it_back<K: Key, V: Value>() {
     let (device, counts) = counting();
-    // Besides these, fifteen lists that are empty, 16 bytes each, and eight counters. A list of
+    // In addition, a map has fifteen empty lists of 16 bytes each, and eight counters. A list of
     // one segment or page takes 16 bytes, not 8.
     let holds = |bytes: u64, maps: u64| {
         let now = counts.bytes.load(Relaxed);
@@ -55,9 +55,9 @@ fn a_batch_takes_no_more_to_work_in_than_was_said_beforehand<K: Key, V: Value>()
     let (device, counts) = counting();
     let one = ExtendibleConfig::default().segments(1).buckets(4).seed(3);
     let default = ExtendibleConfig::default().seed(3);
-    // Batches, one after the other, and the least share of the announced memory that one of
-    // them takes. The fewer records a bucket has, the more could be needed for buckets that
-    // overflow, and is not.
+    // Each case has several batches, and the least share of the announced memory that one of them
+    // must use. With fewer records a bucket, more memory is announced for buckets that overflow,
+    // and it stays unused.
     for (config, batches, least) in [
         (small(), &[0, 1, 5000, 3, 20_000][..], 0.6),
         (small(), &[1], 0.0),
@@ -82,7 +82,7 @@ fn a_batch_takes_no_more_to_work_in_than_was_said_beforehand<K: Key, V: Value>()
             counts.most.store(counts.bytes.load(Relaxed), Relaxed);
             map.insert_many(&on_device, &of_keys).unwrap();
             let took = counts.most.load(Relaxed) - input - map.memory_bytes() as u64;
-            // A list of one segment or page takes 16 bytes for 8.
+            // A list of one segment or page takes 16 bytes instead of 8.
             assert!(took <= (said + 16) as u64, "{n} pairs and {config:?}: {took} bytes, and {said} were said");
             nearest = nearest.max(took as f64 / said as f64);
         }
@@ -98,8 +98,8 @@ fn a_batch_takes_no_more_to_work_in_than_was_said_beforehand<K: Key, V: Value>()
 fn what_a_removal_could_not_do_for_want_of_memory_is_done_when_there_is_some<K: Key, V: Value>() {
     let (device, counts) = counting();
     let keys: Vec<K> = distinct_keys(4000, 1);
-    // So few are left that each part of the range has one bucket: no later removal can merge
-    // any.
+    // Only five keys are left, so each part of the range has one bucket, and no later removal can
+    // merge any.
     let (kept, gone) = keys.split_at(5);
     let begin = || {
         let mut map: ExtendibleMap<K, V> = small().create(&device).unwrap();

@@ -1,5 +1,5 @@
-//! The extendible map beside `std::collections::HashMap`, through sequences of batches, on every
-//! engine. Its structure is checked after each step.
+//! The extendible map, compared with `std::collections::HashMap` through sequences of batches, on
+//! every engine. Its structure is checked after each step.
 
 use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
@@ -8,8 +8,8 @@ use warpnest::{Answers, Buffer, ExtendibleConfig, ExtendibleMap};
 use warpnest_tests::changing::steps::{check_removed, fail, without};
 use warpnest_tests::{key, maps, of_all_widths, on_every_engine};
 
-/// Returns a strategy for keys: few, so that they come again, any, or one after the other, also in
-/// their upper halves alone.
+/// Returns a strategy for keys: few different keys, which repeat; any keys; or keys in sequence,
+/// some of which differ in their upper halves alone.
 fn keys<K: Key>(most: usize) -> impl Strategy<Value = Vec<K>> {
     let few = prop_oneof![4 => 0u64..40, 1 => Just(u64::MAX), 1 => Just(u64::MAX - 1)].prop_map(K::from_u64);
     let row = (any::<u64>(), 0..K::BITS, 0..=most)
@@ -27,7 +27,7 @@ fn keys<K: Key>(most: usize) -> impl Strategy<Value = Vec<K>> {
 enum Step<K> {
     Insert(Vec<K>, u64),
     Remove(Vec<K>),
-    /// Removes all but every n-th of the keys that are there.
+    /// Removes all keys of the map except every n-th.
     Thin(usize),
     Clear,
     Clone,

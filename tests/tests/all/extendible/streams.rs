@@ -1,5 +1,5 @@
-//! The extendible map over several streams, on every engine and on one that defers work. It changes
-//! on one stream and is read on others, without explicit waits.
+//! The extendible map over several streams, on every engine and on one that defers work. The map
+//! changes on one stream and is read on others, without explicit waits.
 
 use crate::deferred::on_all;
 use std::collections::HashMap;
@@ -8,8 +8,8 @@ use warpnest_tests::distinct_keys;
 use warpnest_tests::extendible_parts::small;
 use warpnest_tests::maps::equals;
 
-/// Checks batches that let the map grow and shrink, copies of it, and freed memory: each round's
-/// lookups see the map of that round.
+/// Checks batches that make the map grow and shrink, copies of it, and freed memory. Each round's
+/// lookups must see the map of that round.
 #[test]
 fn a_map_that_grows_and_shrinks_while_others_look_up_gives_each_round_its_answers() {
     on_all(|device, most| {
@@ -21,7 +21,8 @@ fn a_map_that_grows_and_shrinks_while_others_look_up_gives_each_round_its_answer
         let mut there: HashMap<u64, u32> = HashMap::new();
         let mut rounds = Vec::new();
         for round in 0..9usize {
-            // Every round another part of the keys. The stream that changes the map alternates.
+            // Each round uses another part of the keys, and the stream that changes the map
+            // alternates.
             let part = &keys[round * n / 16..(round + 5) * n / 16];
             let stream = if round % 2 == 0 { &change } else { &other };
             let on_device = Buffer::from_slice(device, part).unwrap();
@@ -40,7 +41,7 @@ fn a_map_that_grows_and_shrinks_while_others_look_up_gives_each_round_its_answer
                 there.extend(part.iter().copied().zip(values));
             }
             drop(on_device);
-            // The same on two streams at once, and of a copy that is dropped at once.
+            // Two streams look up in the map, and one in a copy that is dropped at once.
             let copy = map.on(if round % 2 == 0 { &other } else { &change }).unwrap().try_clone().unwrap();
             let answers = [
                 map.get_many_on(&first, &queries),

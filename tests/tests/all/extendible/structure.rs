@@ -1,5 +1,5 @@
 //! The changes of buckets, bucket tables and the segment table of an extendible map. Each kind of
-//! change is forced by keys made for it, and nothing else may change.
+//! change is forced by suitable keys, and nothing else may change.
 
 use gpu_kernels::seam::Kernel;
 use std::collections::HashMap;
@@ -26,7 +26,7 @@ impl<K: Key, V: Value> Both<K, V> {
         Self { map: config.create(device).unwrap(), there: HashMap::new() }
     }
 
-    /// Returns keys of a part of the range.
+    /// Returns `n` keys spread over a part of the range.
     fn spread(&self, root: u64, path: &str, n: usize) -> Vec<K> {
         spread(&self.map.table().layout(), root, path, n)
     }
@@ -51,14 +51,14 @@ impl<K: Key, V: Value> Both<K, V> {
         check_extendible_map(&self.map).unwrap()
     }
 
-    /// Returns the global depth, and the numbers of segments, bucket tables and buckets.
+    /// Returns the global depth and the counts of segments, bucket tables and buckets.
     fn shape(&self) -> [u64; 4] {
         let report = self.map.table().report();
         [report.global_depth as u64, report.segments, report.bucket_tables, report.buckets]
     }
 }
 
-/// Returns the cases to try: on the interpreter, which is slow, only the first ones.
+/// Returns the cases to try; on the interpreter, which is slow, this is only the first case.
 fn few<T, const N: usize>(engine: &TestEngine, all: [T; N]) -> impl Iterator<Item = T> {
     all.into_iter().take(if engine.max_items < 1000 { 1 } else { N })
 }
@@ -70,21 +70,18 @@ fn buckets_split_and_merge_and_only_what_must_grow_or_shrink_does<K: Key, V: Val
     assert_eq!((both.found().shared, both.shape()), (vec![false; 2], [0, 2, 2, 8]));
     let [first, second, third] = [0, 1, 4].map(|root| both.spread(root, "", 9));
 
-    // Case 3: a bucket is deeper than the segment table, which doubles. Only the bucket
-    // table of that bucket is split; the two new segments of the other group share the one
-    // that was there.
-    // new segments of the other group share the one that was there.
+    // Case 3: a bucket becomes deeper than the segment table, which doubles. Only the bucket table
+    // of that bucket is split; the two segments of the other group share their old table.
     let shared = both.insert(&first).shared;
     assert_eq!((shared, both.shape()), (vec![false, true, false, true], [1, 4, 3, 9]));
-    // Case 1: another bucket of the same bucket tables; nothing but buckets.
+    // Case 1: another bucket of the same bucket tables is split, and only buckets change.
     let shared = both.insert(&second).shared;
     assert_eq!((shared, both.shape()), (vec![false, true, false, true], [1, 4, 3, 10]));
-    // Case 1, where segments share a table that must be split first.
+    // Case 1: the segments of this bucket share a table, which must be split first.
     let shared = both.insert(&third).shared;
     assert_eq!((shared, both.shape()), (vec![false; 4], [1, 4, 4, 11]));
-    // Case 3 once more: four of the nine keys are in the lower half, and five more come.
-    // Segments are numbered by group, first and second halving, the lowest bit first.
-    // second halving, the lowest bit first.
+    // Case 3 again: four of the nine keys are in the lower half, and five more are inserted. A
+    // segment's index has the group in its lowest bit, then the first halving, then the second.
     let lower = [both.spread(0, "00", 3), both.spread(0, "01", 2)].concat();
     let found = both.insert(&lower);
     assert_eq!(both.shape(), [2, 8, 5, 12]);
@@ -92,17 +89,17 @@ fn buckets_split_and_merge_and_only_what_must_grow_or_shrink_does<K: Key, V: Val
     let of_depth = |depth| found.depths.values().filter(|&&of| of == depth).count();
     assert_eq!([0, 1, 2].map(of_depth), [5, 5, 2]);
 
-    // Case 2: buckets merge, and their bucket tables are still told apart by others.
+    // Case 2: two buckets merge, but their bucket tables still differ in other buckets.
     both.remove(&second[..3]);
     assert_eq!(both.shape(), [2, 8, 5, 11]);
-    // Case 2: they merge, and so do their bucket tables, but the segment table is as deep
-    // as another one still.
+    // Case 2: two buckets merge, and so do their bucket tables. Another table still needs the depth
+    // of the segment table.
     let shared = both.remove(&third[..3]).shared;
     assert_eq!((both.shape(), &shared[1..4]), ([2, 8, 4, 10], &[true; 3][..]));
     // Case 4: the deepest buckets merge.
     let shared = both.remove(&lower[..3]).shared;
     assert_eq!((both.shape(), shared), ([1, 4, 3, 9], vec![false, true, false, true]));
-    // Case 4 down to the initial shape.
+    // Case 4: the map returns to its initial shape.
     let shared = both.remove(&first[..5]).shared;
     assert_eq!((both.shape(), shared), ([0, 2, 2, 8], vec![false; 2]));
     let rest: Vec<K> = both.there.keys().copied().collect();
@@ -115,11 +112,12 @@ fn a_bucket_splits_over_many_levels_at_once_and_comes_back_over_many<K: Key, V: 
     let mut both = Both::<K, V>::new(device, &small());
     let keys = [both.spread(5, "010011", 9), both.spread(5, "1", 2)].concat();
     both.insert(&keys);
-    // A bucket for each half that the splits leave behind, and two at the end.
+    // Each split leaves a bucket for the other half, and the last split leaves two.
     assert_eq!(both.shape(), [7, 2 << 7, 2 + 7, 8 + 7]);
     both.remove(&keys[..2]);
     assert_eq!(both.shape(), [7, 2 << 7, 2 + 7, 8 + 7], "seven records in two buckets");
-    // Six in one, with nothing beside it up to the first halving: two are there.
+    // The last bucket has six keys. All other halves on the path are empty, except the first half,
+    // which has two.
     both.remove(&keys[2..3]);
     assert_eq!(both.shape(), [1, 4, 3, 9]);
     both.remove(&keys[9..]);
@@ -155,13 +153,13 @@ fn one_removal_after_a_split_merges_nothing_and_one_insertion_after_a_merge_spli
 fn slots_of_removed_keys_keep_the_way_to_others_and_are_used_again<K: Key, V: Value>(engine: &TestEngine) {
     for records in few(engine, [8, 24]) {
         let mut both = Both::<K, V>::new(&engine.device, &small().records(records));
-        // In the lowest part, whose words for free slots differ from the words of all other parts.
+        // The lowest part of the range has other words for free slots than all other parts.
         for root in few(engine, [0, 6]) {
             let n = records as usize;
             let keys = both.spread(root, "", 2 * n);
             let (old, new) = keys.split_at(n);
             assert_eq!(both.insert(old).tombstones, 0);
-            // All lines are full.
+            // All lines are full, so removals leave tombstones.
             assert_eq!(both.remove(&old[..3]).tombstones, 3, "{records} records, root {root}");
             assert_eq!(both.insert(&new[..1]).tombstones, 2);
             assert_eq!(both.insert(&new[1..3]).tombstones, 0);
@@ -179,7 +177,7 @@ fn slots_of_removed_keys_keep_the_way_to_others_and_are_used_again<K: Key, V: Va
     }
 }
 
-/// Fails unless the keys are refused, and the map is as it was.
+/// Fails unless the keys are refused and the map is as it was.
 fn too_deep<K: Key, V: Value>(both: &mut Both<K, V>, keys: &[K], (records, depth): (u32, u32)) {
     let before = both.map.table().report();
     let error = both.map.insert_many(keys, &values(keys)).unwrap_err();
@@ -194,18 +192,18 @@ fn keys_that_agree_in_more_bits_than_the_directory_may_tell_apart_are_refused_an
 ) {
     for depth in few(engine, [1, 0, 5]) {
         let path = &"10110"[..depth as usize];
-        // A limit that is no power-of-two multiple of the initial number is rounded down.
+        // A limit that is not a power of two times the initial count of segments is rounded down.
         for most in few(engine, [(4 << depth) - 1, 2 << depth]) {
             let refused = (8, depth);
             let mut both = Both::<K, V>::new(&engine.device, &small().max_segments(most));
             let (keys, more) = (close(&both.map.table().layout(), 2, path, 9), both.spread(2, path, 9));
             too_deep(&mut both, &keys, refused);
-            // They would fit one level further down.
+            // One more level of the directory would separate these keys.
             too_deep(&mut both, &more, refused);
-            // With others that fit.
+            // The batch also has keys that fit.
             let others = both.spread(7, "", 3);
             too_deep(&mut both, &[&others[..], &keys].concat(), refused);
-            // As many as a bucket holds, and one in the other half of the part above.
+            // This fills a bucket, and adds a key to the other half of the part above.
             both.insert(&[&keys[..8], &others].concat());
             if depth > 0 {
                 both.insert(&both.spread(2, if depth == 1 { "0" } else { "10111" }, 1));
@@ -230,14 +228,14 @@ fn a_batch_of_keys_with_one_hash_is_refused_after_few_launches() {
         let mut both = Both::<u64, u32>::new(&device, &config);
         let (some, keys) = (both.spread(3, "", 5), close(&both.map.table().layout(), 3, "01", 3000));
         both.insert(&some);
-        // Some for the sort and the search, and one for each level.
+        // A few launches sort and search, and each level needs one more.
         only(&launches, 20 + depth, || too_deep(&mut both, &keys, (records, depth)));
         both.insert(&keys[..3]);
     }
 }
 
-/// Checks that small batches look at the buckets of their keys, and a large one at all: in the end
-/// the same buckets are merged.
+/// Checks that many small removals merge the same buckets as one large removal. Small batches check
+/// the buckets of their keys, and a large batch checks all buckets.
 #[parameterized]
 fn removing_little_by_little_merges_as_much_as_all_at_once<K: Key, V: Value>(engine: &TestEngine) {
     let keys: Vec<K> = distinct_keys(engine.max_items.min(2000), 4);
@@ -253,11 +251,11 @@ fn removing_little_by_little_merges_as_much_as_all_at_once<K: Key, V: Value>(eng
     by_and_by.there = at_once.there.clone();
     by_and_by.found();
     assert_eq!(by_and_by.shape(), at_once.shape());
-    // On the interpreter few keys are removed.
+    // On the interpreter there may be nothing to merge.
     assert!(by_and_by.shape()[3] < before[3] || engine.max_items < 1000, "nothing was merged");
 }
 
-/// The CPU with a count of the blocks that it runs.
+/// The CPU engine's block runner, which counts the blocks that it runs.
 #[derive(Debug)]
 struct Blocks(Arc<AtomicU64>);
 
@@ -287,7 +285,7 @@ fn a_removal_of_few_keys_does_not_go_over_all_buckets() {
         assert_eq!(map.remove_many(&[*key]), Ok(vec![Some(*key)]));
         least = least.min(blocks.load(Relaxed));
     }
-    // The removal, and a look at the bucket; now and then two are merged.
+    // One block removes the key and one checks its bucket; only sometimes two buckets are merged.
     assert_eq!(least, 2);
     check_extendible_map(&map).unwrap();
 }
@@ -314,7 +312,7 @@ fn what_is_removed_gives_its_memory_back<K: Key, V: Value>(engine: &TestEngine) 
     both.found();
     assert_eq!((both.map.table().report().buckets, both.map.len()), (report.buckets, left));
     assert!(both.map.memory_bytes() <= of_fresh.memory_bytes.max(report.memory_bytes) as usize);
-    // And it grows again, to its former shape.
+    // The map grows again to its former size.
     both.insert(&keys[left..]);
     assert_eq!(both.map.table().report().records, full.records);
     both.map.clear().unwrap();
@@ -337,7 +335,7 @@ fn a_map_and_its_copy_go_their_own_ways<K: Key, V: Value>(engine: &TestEngine) {
     copy.remove(&old[..old.len() - 5]);
     copy.insert(&new[3..]);
     both.found();
-    // Other values for keys that both have.
+    // Keys that both maps have get other values in the copy.
     let other: V = own(&K::from_u64(5));
     assert_eq!(copy.map.insert_many(&new[3..4], &[other]), Ok(0));
     copy.there.insert(new[3], other);

@@ -1,5 +1,5 @@
-//! Files whose checksums are right and whose contents are not: nothing panics, hangs, or accesses
-//! what is not the table's, whatever they say. `cargo xtask fuzz` goes on with this.
+//! Files with right checksums and wrong contents. Whatever they contain, nothing may panic, hang,
+//! or access memory outside the table. `cargo xtask fuzz` runs this for longer.
 
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::SeedableRng;
@@ -18,14 +18,14 @@ use warpnest_tests::{CheckedRunner, PtxRunner, at, elsewhere};
 /// The most bytes of an allocation.
 const MOST: usize = 64 << 20;
 
-/// Uses changed files of all tables on a device; fails if most of them cannot be told from files
-/// that are right, or none can be used.
+/// Uses changed files of all tables on a device. Fails if no changed file of a table is refused, or
+/// if none can be used.
 fn cannot_do_harm<K: Key, V: Value>(device: &Device, n: usize, cases: usize) {
     let mut random = Xoshiro256StarStar::seed_from_u64(derived("crafted files"));
     let watch = Watch::begin(Duration::from_secs(100), None);
     for sample in samples::<K, V>(&elsewhere(), n) {
         if sample.use_on(device, &sample.bytes, Contents::Any).is_err() {
-            // Linear tables of wide words, on a device that cannot have them.
+            // Linear tables of 64-bit keys or values need wide atomics.
             continue;
         }
         let (mut refused, mut used) = (0, 0);
@@ -37,7 +37,7 @@ fn cannot_do_harm<K: Key, V: Value>(device: &Device, n: usize, cases: usize) {
             match watch.over(&what, || sample.use_on(device, &bytes, Contents::Any)).0 {
                 Ok(()) => used += 1,
                 Err(error) if is_fault(&error) => panic!("{error}"),
-                // Also checksums, if a length does not fit the file: then they could not be
+                // Checksums may be wrong, too: if a length does not fit the file, they could not be
                 // repaired.
                 Err(_) => refused += 1,
             }
@@ -54,8 +54,8 @@ mod on_the_cpu {
     warpnest_tests::of_all_widths!(many);
 }
 
-/// The checking engine, which tells of conflicts, and the interpreter, which tells of each access
-/// outside the table's memory.
+/// The checking engine, which finds conflicts of threads, and the interpreter, which finds each
+/// access outside the table's memory.
 mod on_engines_that_check {
     use super::*;
 
@@ -74,7 +74,7 @@ mod on_engines_that_check {
     warpnest_tests::of_all_widths!(interpreted);
 }
 
-/// Changes words of a section, repairs the checksums, and returns what the load says.
+/// Changes words of a section, repairs the checksums, and returns the reason of the refusal.
 fn with_words<W: bytemuck::Pod>(sample: &Sample, section: usize, change: impl FnOnce(&mut [W])) -> &'static str {
     let mut bytes = sample.bytes.clone();
     let data = sections(&bytes)[section].clone();
@@ -97,7 +97,7 @@ fn says(what: &str, part: &str) {
 fn numbers_of_runs_that_there_are_not_are_found() {
     let config = MultiConfig::on(PageConfig::default().seed(1));
     let sample = multi::<u32, u32, _>(&elsewhere(), "multimap", config, 30).unwrap();
-    // The buckets of four slots, with their values behind their tags.
+    // Each bucket has four tags, followed by the four values.
     let value_of = |words: &mut [u32]| {
         let slot = (0..words.len()).find(|at| at % 8 < 4 && words[*at] << 1 != 0).unwrap();
         words[slot + 4] = 30;
@@ -115,7 +115,7 @@ fn numbers_of_runs_that_there_are_not_are_found() {
 #[test]
 fn rows_that_two_keys_have_or_that_there_are_not_are_found() {
     let sample = rows::<u32, [u32; 5], _>(&elsewhere(), "row map", PageConfig::default().seed(1), 30).unwrap();
-    // The values are behind the tags, as in a multimap.
+    // In a bucket the values follow the tags, as in a multimap.
     let slots = |words: &[u32]| -> Vec<usize> {
         (0..words.len()).filter(|at| at % 8 < 4 && words[*at] << 1 != 0).map(|at| at + 4).collect()
     };
@@ -123,7 +123,7 @@ fn rows_that_two_keys_have_or_that_there_are_not_are_found() {
     says(with_words::<u32>(&sample, 0, |words| words[slots(words)[0]] = 30), missing);
     says(with_words::<u32>(&sample, 0, |words| words[slots(words)[2]] = u32::MAX), missing);
     says(with_words::<u32>(&sample, 0, |words| words[slots(words)[3]] = words[slots(words)[4]]), shared);
-    // A key less, of which the header does not know.
+    // One key is missing, but the header still counts it.
     says(with_words::<u32>(&sample, 0, |words| words[slots(words)[0] - 4] = 0), "another number of keys");
     let linear = rows::<u32, [u32; 5], _>(&elsewhere(), "linear row map", LinearConfig::default().seed(1), 30).unwrap();
     let first = |slots: &[u64]| slots.iter().position(|&slot| slot >> 32 != u32::MAX as u64).unwrap();
@@ -169,7 +169,7 @@ fn what_the_words_of_an_extendible_table_lead_to_is_checked() {
     );
     says(with_words::<u64>(&sample, headers, |words| words[2 * live(words) + 1] = 2 << 8), "a part of the range");
     says(with_words::<u64>(&sample, headers, |words| words.copy_within(0..2, 2)), "make up the whole");
-    // Two records, one too many here and one too few there: the sum is right.
+    // One header has a record too many and another has one too few, so the sum is right.
     let mut first = None;
     let moved = |words: &mut [u64]| {
         for header in words.chunks_mut(2).filter(|header| header[1] & 3 << 8 == 0) {

@@ -1,4 +1,4 @@
-//! Files that are damaged, cut, longer, foreign, or of another table.
+//! Files that are damaged, cut off, too long, foreign, or of another table.
 
 use std::io::{self, Read};
 use warpnest::design::BulkMap;
@@ -8,7 +8,7 @@ use warpnest::{CuckooMap, Device, Error, MultiMap, PageMap, PageSet};
 use warpnest_tests::files::{Contents, PAGE, Sample, repair, samples, sections};
 use warpnest_tests::{at, counting, elsewhere, parameterized, says};
 
-/// Returns the samples of one width, as small as files are.
+/// Returns samples of one width, as small as files can be.
 fn small() -> Vec<Sample> {
     samples::<u32, u64>(&elsewhere(), 20)
 }
@@ -20,10 +20,10 @@ fn file_error(error: Error) -> FileError {
     }
 }
 
-/// Uses a damaged file, which must be refused with an error that says so.
+/// Uses a damaged file, and returns the error for which it is refused.
 fn refused(sample: &Sample, bytes: &[u8]) -> FileError {
     let refused = file_error(sample.use_on(&elsewhere(), bytes, Contents::Same).unwrap_err());
-    // Whoever does not know the types is told the same.
+    // Functions without the table's types return the same error.
     assert_eq!(file_error(FileInfo::verify(bytes).unwrap_err()), refused);
     refused
 }
@@ -32,7 +32,8 @@ fn refused(sample: &Sample, bytes: &[u8]) -> FileError {
 fn every_byte_that_is_flipped_is_found() {
     for sample in small() {
         let data = sections(&sample.bytes);
-        // Each byte of the header, of the data and of the checksums, and some of the padding.
+        // Bits are flipped in the data, in the checksums and in the first 64 bytes, and in a sample
+        // of the other bytes.
         for byte in 0..sample.bytes.len() {
             let near = |start: usize, end: usize| (start..end + 32).contains(&byte);
             let of_data = data.iter().any(|data| near(data.start, data.end));
@@ -97,14 +98,15 @@ fn files_of_other_lengths_are_refused_before_memory_is_taken() {
     assert_eq!(counts.most.load(std::sync::atomic::Ordering::Relaxed), 0);
 }
 
-/// Checks that a stream whose header says that terabytes follow gets no memory for them.
+/// Checks that no memory is allocated for terabytes that only the header of a stream announces.
 #[test]
 fn a_stream_gets_memory_as_it_comes() {
     let map = PageMap::build(&elsewhere(), &[1u32], &[1u32]).unwrap();
     let mut bytes = Vec::new();
     map.save(&mut bytes).unwrap();
     let buckets = 1u64 << 31;
-    // The numbers of the layout are behind the count of keys and the numbers of the configuration.
+    // In the header, the numbers of the layout follow the count of keys and the numbers of the
+    // configuration.
     let at_page_bits = 32 + 8 * 12;
     bytes[at_page_bits..at_page_bits + 8].copy_from_slice(&20u64.to_le_bytes());
     bytes[at_page_bits + 8..at_page_bits + 16].copy_from_slice(&(1u64 << 11).to_le_bytes());
@@ -124,7 +126,7 @@ fn a_stream_gets_memory_as_it_comes() {
     assert!((1 << 20..100 << 20).contains(&most), "{most} bytes");
 }
 
-/// A reader that gives a few bytes at a time.
+/// A reader that returns only a few bytes at a time.
 struct Slow<'b>(&'b [u8], usize);
 
 impl Read for Slow<'_> {
@@ -140,7 +142,7 @@ impl Read for Slow<'_> {
     }
 }
 
-/// Reads a table of more than 64 mebibytes, so that its memory grows while it is read.
+/// Checks a table of more than 64 mebibytes, whose memory grows while it is read.
 #[test]
 fn large_streams_are_read_in_pieces_of_any_size_and_not_past_the_end() {
     let (device, _) = counting();
@@ -156,7 +158,7 @@ fn large_streams_are_read_in_pieces_of_any_size_and_not_past_the_end() {
     assert_eq!(slow.0, b"and more");
     assert_eq!(loaded.get_many(&keys).unwrap(), keys.iter().copied().map(Some).collect::<Vec<_>>());
     assert_eq!(loaded.memory_bytes(), map.memory_bytes());
-    // Two tables, one behind the other.
+    // One stream contains two tables, one after the other.
     let mut both = Vec::new();
     PageSet::build(&device, &[1u32, 2]).unwrap().save(&mut both).unwrap();
     PageSet::build(&device, &[5u64]).unwrap().save(&mut both).unwrap();
@@ -186,13 +188,13 @@ fn a_damaged_chunk_among_many_is_named() {
         damaged[offset + 4321] ^= 1;
         let error = PageMap::<u64, u64>::load(&device, &damaged[..]).unwrap_err();
         assert_eq!(file_error(from_file(&damaged).unwrap_err()), file_error(error.clone()));
-        // The first damaged chunk is named.
+        // The error names the first damaged chunk.
         damaged[offset + (1 << 20)] ^= 1;
         assert_eq!(file_error(from_file(&damaged).unwrap_err()), file_error(error.clone()));
         says(&error, &[&chunk.to_string(), "`buckets`", &offset.to_string(), "take another copy"]);
         let expected = FileError::Damaged { section: "buckets", chunk: chunk as u64, offset: offset as u64 };
         assert_eq!(error, Error::File(expected));
-        // Two chunks that changed places are damaged both.
+        // Two chunks that are swapped with their checksums are both damaged.
         let (one, other) = (PAGE, PAGE + (3 << 20));
         let mut exchanged = bytes.clone();
         for byte in 0..1 << 20 {
@@ -248,7 +250,7 @@ fn files_of_other_tables_are_refused_and_both_are_named() {
     of(CuckooMap::<u32, u64>::load(device, bytes).unwrap_err(), "a CuckooMap with");
     of(PageSet::<u32>::load(device, bytes).unwrap_err(), "a PageSet with keys of 4 bytes was asked for");
     of(MultiMap::<u32, u64>::load(device, bytes).unwrap_err(), "a MultiMap on Page with");
-    // Any type of that size will do.
+    // Any types of these sizes can be loaded.
     assert_eq!(PageMap::<[u8; 4], f64>::load(device, bytes).unwrap().len(), 1);
 }
 

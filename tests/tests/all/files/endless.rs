@@ -1,5 +1,5 @@
-//! Files and configurations with which a call would not end, or would take all memory: they are
-//! refused, or bounded.
+//! Files and configurations with which a call would never end or would take all memory. They are
+//! refused, or the call is bounded.
 
 use std::time::Duration;
 use warpnest::error::{BuildError, FileError};
@@ -26,7 +26,7 @@ fn contradiction(result: warpnest::Result<()>) -> &'static str {
     }
 }
 
-/// Returns a file with words of a section replaced, and with right checksums.
+/// Returns a file in which `change` has changed the words of a section, with right checksums.
 fn with_words<W: bytemuck::Pod>(file: &[u8], section: usize, change: impl FnOnce(&mut [W])) -> Vec<u8> {
     let mut bytes = file.to_vec();
     let data = sections(&bytes)[section].clone();
@@ -38,7 +38,7 @@ fn with_words<W: bytemuck::Pod>(file: &[u8], section: usize, change: impl FnOnce
     bytes
 }
 
-/// Returns a file with another number of its header, and with right checksums.
+/// Returns a file in which one number of the header is replaced, with right checksums.
 fn with_number(file: &[u8], number: usize, new: u64) -> Vec<u8> {
     let mut bytes = file.to_vec();
     bytes[32 + 8 * number..][..8].copy_from_slice(&new.to_le_bytes());
@@ -52,8 +52,8 @@ fn saved(save: impl FnOnce(&mut Vec<u8>) -> warpnest::Result<()>) -> Vec<u8> {
     bytes
 }
 
-/// Checks the file of issue 66: a tag that stays too large however often the number of remainders
-/// is taken away would be moved for ever by a removal.
+/// Checks the file of issue 66. It has a tag that stays too large, however often the count of
+/// remainders is subtracted, so a removal would move it forever.
 #[parameterized]
 fn a_tag_that_no_insertion_makes_is_refused_on_every_engine(engine: &TestEngine) {
     let watch = watch();
@@ -78,7 +78,7 @@ fn a_tag_that_no_insertion_makes_is_refused_on_every_engine(engine: &TestEngine)
     }
 }
 
-/// Fills tags with words of all magnitudes, and changes what loads.
+/// Sets words of the tags to values of all magnitudes, and changes the tables that load.
 fn any_tags(sample: &Sample) {
     let (watch, device) = (watch(), elsewhere());
     for shift in 0..64 {
@@ -115,7 +115,8 @@ fn a_page_table_has_as_many_keys_as_its_header_says<K: Key, V: Value>() {
     }
 }
 
-/// Checks a mapped file: lookups rely on no tag, and a copy, which can be changed, is checked.
+/// Checks that lookups in a mapped file rely on no tag, and that a copy, which can be changed, is
+/// checked.
 #[test]
 fn a_copy_of_a_mapped_table_is_checked() {
     let (folder, device) = (tempfile::tempdir().unwrap(), Device::cpu());
@@ -129,8 +130,8 @@ fn a_copy_of_a_mapped_table_is_checked() {
     assert_eq!(contradiction(mapped.try_clone().map(drop)), "a bucket has a tag that no key has");
 }
 
-/// Checks that the map of a row map has each key once. Otherwise rows would be given new numbers,
-/// and one of the key's slots would keep a number that there is not any more.
+/// Checks that the map of a row map has each key only once. Otherwise new row ids would be assigned
+/// to the rows, and one of the key's slots would keep an id that no longer exists.
 #[test]
 fn a_row_map_whose_map_has_a_key_twice_is_refused() {
     let refused = |sample: &Sample, crafted: &[u8]| {
@@ -139,7 +140,7 @@ fn a_row_map_whose_map_has_a_key_twice_is_refused() {
     };
     let linear = LinearConfig::default().seed(1);
     let sample = rows::<u32, [u32; 2], _>(&elsewhere(), "linear row map", linear, 30).unwrap();
-    // Two slots of one bucket have keys; both get the key of the first.
+    // Two slots of one bucket have keys, and the second slot gets the key of the first.
     let crafted = with_words::<u64>(&sample.bytes, 1, |slots| {
         let holds = |slot: u64| slot >> 32 != u32::MAX as u64;
         let bucket = slots.chunks_mut(4).find(|bucket| holds(bucket[0]) && holds(bucket[1])).unwrap();
@@ -154,7 +155,7 @@ fn a_row_map_whose_map_has_a_key_twice_is_refused() {
         bucket[1] = bucket[0];
     });
     refused(&sample, &crafted);
-    // A key that no lookup finds, since it is not in its bucket.
+    // No lookup finds these keys, because they are not in their buckets.
     let crafted = with_words::<u64>(&rows_of_linear().bytes, 1, |slots| slots.rotate_left(8));
     let what = contradiction(rows_of_linear().use_on(&elsewhere(), &crafted, Contents::Any));
     assert_eq!(what, "it has a key that no lookup finds");
@@ -175,7 +176,7 @@ fn builds_that_cannot_succeed_end() {
     let Err(Error::BuildFailed(BuildError::Cuckoo { attempts, .. })) = built else { panic!("{built:?}") };
     assert_eq!(attempts, 10_001);
 
-    // Some seeds lead three keys to two slots.
+    // With some seeds, three keys have only two slots.
     let chains = CuckooConfig::default().functions(2).chain_limit(u32::MAX).restarts(0).assume_unique();
     let chains = |seed| chains.clone().seed(seed).build(&device, &keys[..3], &keys[..3]);
     let (failed, _) = watch.over("a chain", || (0..10_000).filter(|&seed| chains(seed).is_err()).count());
@@ -187,7 +188,7 @@ fn builds_that_cannot_succeed_end() {
     assert!(matches!(built, Err(Error::BuildFailed(BuildError::TwoLevel { failures: 1, .. }))), "{built:?}");
 }
 
-/// Checks that a configuration which takes gigabytes for a pair is refused, also from a file.
+/// Checks that a configuration that needs gigabytes for a single pair is refused, also in a file.
 #[test]
 fn configurations_that_take_too_much_memory_are_refused() {
     let device = elsewhere();
@@ -198,7 +199,8 @@ fn configurations_that_take_too_much_memory_are_refused() {
         assert!(matches!(LinearConfig::default().load(low).create::<u32, u32>(&device), Err(Error::Config(_))));
         let slots = CuckooConfig::default().slots_per_pair(1.0 / low);
         assert!(matches!(slots.build(&device, &[1u32], &[2u32]), Err(Error::Config(_))));
-        // Nor does a file bring such a configuration: what it has to grow by is refused.
+        // A file with such a configuration loads, but a change that makes the table grow is
+        // refused.
         let page = PageConfig::default().load(0.5).build(&device, &[1u32], &[2u32]).unwrap();
         let crafted = with_number(&saved(|to| page.save(to)), 8, low.to_bits());
         let mut map = PageMap::<u32, u32>::load(&device, &crafted[..]).unwrap();

@@ -46,7 +46,7 @@ fn io_error(error: &Error) -> (&io::Error, bool) {
     }
 }
 
-/// Returns a map of so many units that several threads copy, and one of one unit.
+/// Returns a map of so many units that several threads copy it, and a map of one unit.
 fn maps(device: &Device) -> [PageMap<u64, u64>; 2] {
     [1_500_000, 100].map(|n| {
         let keys: Vec<u64> = (0..n).collect();
@@ -103,7 +103,7 @@ fn a_save_that_fails_leaves_the_old_file_and_nothing_else() {
         assert_eq!(fs::read(&path).unwrap(), before);
         assert_eq!(names(), ["map"]);
     }
-    // It is replaced as a whole.
+    // The file is replaced as a whole.
     large.save_to(&path).unwrap();
     assert_eq!(names(), ["map"]);
     assert_eq!(PageMap::<u64, u64>::load_from(&device, &path).unwrap().len(), large.len());
@@ -119,7 +119,7 @@ fn paths_are_in_the_errors() {
     let error = PageMap::<u64, u64>::load_from(&elsewhere(), &nowhere).unwrap_err();
     says(&error, &["could not open", "no/such/map"]);
     assert_eq!((io_error(&error).0.kind(), io_error(&error).1), (io::ErrorKind::NotFound, true));
-    // A folder can be opened, and not read; and no file can replace it.
+    // A folder can be opened but not read, and no file can replace it.
     let error = PageMap::<u64, u64>::load_from(&elsewhere(), folder.path()).unwrap_err();
     assert!(io_error(&error).1, "{error}");
     let error = map.save_to(folder.path()).unwrap_err();
@@ -145,8 +145,8 @@ fn a_saved_file_has_the_permissions_of_any_new_file() {
     assert_eq!(mode(saved), mode(other));
 }
 
-/// Checks that a load in which any operation of the device fails leaves no memory behind, and the
-/// next one succeeds.
+/// Checks a load in which any one operation of the device fails: no memory may leak, and the next
+/// load must succeed.
 #[test]
 fn a_device_that_fails_during_a_load_loses_nothing() {
     let (device, plan) = planted();
@@ -160,7 +160,8 @@ fn a_device_that_fails_during_a_load_loses_nothing() {
             || (),
             load,
             |(), used| {
-                // After an error in the middle of a change, a changing table tells of that.
+                // After an error in the middle of a change, a changing table reports that it was
+                // emptied.
                 match used {
                     Ok(()) => (),
                     Err(Error::Emptied { source }) => assert!(is_planted(&source), "{source}"),
@@ -174,7 +175,7 @@ fn a_device_that_fails_during_a_load_loses_nothing() {
     }
 }
 
-/// Lets each operation of the device fail while several threads read a file, or write one.
+/// Lets each operation of the device fail while several threads read or write a file.
 #[test]
 fn a_device_that_fails_in_one_of_several_threads_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();

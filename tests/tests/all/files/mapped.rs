@@ -1,4 +1,4 @@
-//! Page tables in mapped files.
+//! Page tables in memory-mapped files.
 
 use std::fs;
 use std::path::Path;
@@ -28,7 +28,7 @@ fn a_mapped_map_answers_as_the_saved_one<K: Key, V: Value>() {
         assert_eq!(map.get_many(&queries).unwrap(), saved.get_many(&queries).unwrap());
         assert_eq!((map.len(), map.memory_bytes()), (saved.len(), saved.memory_bytes()));
         map.verify().unwrap();
-        // The file may be replaced while it is mapped. The copy is in memory, and can change.
+        // The file may be replaced while it is mapped. The copy is in memory, so it can change.
         PageMap::build(&elsewhere(), &keys[..n / 2], &values[..n / 2]).unwrap().save_to(&path).unwrap();
         let mut copy = map.try_clone().unwrap();
         copy.rebuild(&queries[n..], &(0..50).map(value).collect::<Vec<V>>()).unwrap();
@@ -63,7 +63,7 @@ fn damage_of_the_header_is_found_at_once_and_of_the_data_by_verify() {
     let with = |byte: usize| {
         let mut damaged = bytes.clone();
         damaged[byte] ^= 1;
-        // A new file, since the old one may still be mapped.
+        // The old file may still be mapped, so a new one is written.
         fs::remove_file(&path).unwrap();
         fs::write(&path, damaged).unwrap();
         map_file::<u32, u32>(&path)

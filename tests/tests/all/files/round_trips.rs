@@ -6,7 +6,7 @@ use warpnest::{Error, LinearConfig, PageConfig};
 use warpnest_tests::files::{CHUNK, Contents, Sample, built, changing, rows, samples, sections};
 use warpnest_tests::{TestEngine, at, engines, the_cpu_engine};
 
-/// Loads on each engine what each engine saved.
+/// Loads on each engine the files that each engine saved.
 fn on_all_pairs_of_engines<K: Key, V: Value>(n: impl Fn(&TestEngine) -> usize) {
     let engines: Vec<&TestEngine> = engines().iter().chain(the_cpu_engine()).collect();
     for from in &engines {
@@ -51,8 +51,8 @@ mod of_one_key {
     warpnest_tests::of_all_widths!(one);
 }
 
-/// Saves and loads sections of several chunks, several units, and of none of these exactly. Wide
-/// keys and values make many bytes of few keys, which take most of the time.
+/// Saves and loads sections of several chunks and several units, whose lengths are multiples of
+/// neither. With 64-bit keys and values, few keys take many bytes; the keys take most of the time.
 #[test]
 fn of_many_keys_on_the_cpu() {
     let Some(cpu) = the_cpu_engine() else { return };
@@ -63,7 +63,7 @@ fn of_many_keys_on_the_cpu() {
     }
 }
 
-/// Saves and loads sections of so many units that two workers read and write them.
+/// Saves and loads sections of enough units that two workers read and write them.
 #[test]
 fn of_many_units_on_the_cpu() {
     let Some(cpu) = the_cpu_engine() else { return };
@@ -83,6 +83,6 @@ fn of_many_keys(sample: &Sample, n: usize, cpu: &TestEngine) {
     loads(sample, cpu);
     let info = FileInfo::verify(&sample.bytes[..]).unwrap();
     assert_eq!(info.bytes, sample.bytes.len() as u64);
-    // Of maps that changed, a quarter of the keys is gone.
+    // A map that changes has lost a quarter of its keys.
     assert!([n, n - n / 4].contains(&(info.keys as usize)), "{info:?}");
 }

@@ -1,5 +1,5 @@
 //! Edge cases of the linear map: extreme keys and values, sizes around every bound, growth, full
-//! tables, and removed slots, on every engine.
+//! tables, and removed keys, on every engine.
 
 use std::collections::HashMap;
 use warpnest::linear::LinearOperation;
@@ -12,7 +12,8 @@ use warpnest_tests::linear_checker::{check_answers, check_linear_map, linear_eng
 use warpnest_tests::maps::equals;
 use warpnest_tests::{TestEngine, distinct_keys, parameterized};
 
-/// Returns the configurations with either continuation from a full line, each with a seed.
+/// Returns the two configurations, whose searches continue differently after a full line; each has
+/// a seed.
 pub(super) fn configs() -> [LinearConfig; 2] {
     let config = LinearConfig::default().seed(11);
     [config.clone(), config.linear_probing()]
@@ -23,7 +24,8 @@ fn everywhere<K: Key, V: Value>() -> impl Iterator<Item = (&'static TestEngine, 
     linear_engines::<K, V>().flat_map(|engine| configs().map(|config| (engine, config)))
 }
 
-/// Applies the operations and returns their answers; fails unless there is an order for these.
+/// Applies the operations and returns their answers; fails unless some order of the operations
+/// gives these answers.
 fn apply<K: Key, V: Value>(map: &mut LinearMap<K, V>, operations: &[LinearOperation<K, V>]) -> Vec<Option<V>> {
     let before = check_linear_map(map).unwrap().pairs;
     let answers = map.apply_many(operations).unwrap();
@@ -73,7 +75,7 @@ fn every_operation_on_every_extreme_key_and_value<K: Key, V: Value>() {
                 assert_eq!(map.to_pairs().unwrap(), [(key, value)]);
                 assert_eq!(map.remove_many(&[key, key]).unwrap().iter().flatten().collect::<Vec<_>>(), [&value]);
             }
-            // A key with a cell takes no slot.
+            // The key with a cell takes no slot.
             assert!(map.is_empty() && map.table().taken() <= (key != K::ALL_ONES) as u64);
         }
     }
@@ -93,7 +95,7 @@ fn one_key_many_times_in_a_batch<K: Key, V: Value>() {
             assert_eq!(map.insert_many(&keys, &values).unwrap(), 1);
             let pairs = map.to_pairs().unwrap();
             assert!(pairs.len() == 1 && pairs[0].0 == key && values.contains(&pairs[0].1));
-            // Each value but the last one is returned, once, and so is the one before.
+            // The earlier value is returned once, and so is each value except the one that stays.
             let mut answers = map.replace_many(&keys, &(n..2 * n).map(value).collect::<Vec<_>>()).unwrap();
             answers.push(map.get_many(&[key]).unwrap()[0]);
             answers.sort_unstable();
@@ -156,8 +158,8 @@ fn sizes_around_powers_of_two_warps_and_blocks<K: Key, V: Value>() {
     }
 }
 
-/// Checks that slots of removed keys are used again and that searches stay short, while a tenth of
-/// the keys is replaced over and over.
+/// Checks that slots of removed keys are reused and that searches stay short, while a tenth of the
+/// keys is replaced again and again.
 #[parameterized]
 fn keys_that_come_and_go_at_a_high_load_leave_a_table_as_good_as_it_was<K: Key, V: Value>() {
     for (engine, fixed) in linear_engines::<K, V>().flat_map(|engine| [(engine, true), (engine, false)]) {
@@ -174,7 +176,7 @@ fn keys_that_come_and_go_at_a_high_load_leave_a_table_as_good_as_it_was<K: Key, 
                 let (gone, new) = (&all[first..first + n / 10], &all[first + n..first + n + n / 10]);
                 let removed = map.remove_many(gone).unwrap();
                 assert!(removed.iter().zip(gone).all(|(value, key)| *value == there.remove(key)));
-                // Some of the rounds do both at once.
+                // Some rounds insert in a batch of mixed operations.
                 if round % 4 == 3 {
                     let operations: Vec<_> = new.iter().map(|&key| Insert(key, values(&[key])[0])).collect();
                     assert!(apply(&mut map, &operations).iter().all(Option::is_none));
@@ -182,8 +184,8 @@ fn keys_that_come_and_go_at_a_high_load_leave_a_table_as_good_as_it_was<K: Key, 
                     assert_eq!(map.insert_many(new, &values(new)).unwrap(), new.len());
                 }
                 there.extend(pairs(new));
-                // The slots of removed keys must leave a part of those empty that the load
-                // leaves.
+                // The load leaves some slots empty. Slots of removed keys may take only a part of
+                // these slots.
                 let most = ((map.table().slots() as f64 * 0.9) as u64 + 3 * map.table().slots()) / 4;
                 assert!(
                     map.table().taken() <= most,
@@ -220,7 +222,7 @@ fn the_cell_goes_where_the_map_goes<K: Key, V: Value>() {
         assert_eq!(map.replace_many(&[K::ALL_ONES], &[all_ones]).unwrap(), [Some(zero)]);
         map.shrink_to_fit().unwrap();
         holds(&map, all_ones);
-        // Full growth, then back.
+        // The map grows and becomes small again.
         let keys: Vec<K> = distinct_keys(250, 6);
         map.insert_many(&keys, &values(&keys)).unwrap();
         assert_eq!(map.get_many(&[K::ALL_ONES]).unwrap(), [Some(all_ones)]);
@@ -236,14 +238,15 @@ fn the_cell_goes_where_the_map_goes<K: Key, V: Value>() {
     }
 }
 
-/// Checks that the cell takes no slot: with and without its key, a map must find slots to empty.
+/// Checks that the cell counts as no slot: with and without its key, dropping tombstones must free
+/// a slot.
 #[parameterized]
 fn one_removed_key_leaves_with_a_compaction_whether_the_cell_is_full_or_not<K: Key, V: Value>() {
     for (engine, cell) in linear_engines::<K, V>().flat_map(|engine| [(engine, false), (engine, true)]) {
         let mut map = create::<_, K, V>(&engine.device, &configs()[0]);
         let two = K::from_u64(2);
         map.insert_many(&[K::from_u64(1), two, K::from_u64(3), K::ALL_ONES], &[V::from_u64(7); 4]).unwrap();
-        // Among other operations, so that a slot is left.
+        // In a batch of mixed operations a removal leaves a tombstone.
         apply(&mut map, &[Remove(two), Remove(K::ALL_ONES)][..if cell { 1 } else { 2 }]);
         assert_eq!(map.table().taken(), 3);
         map.drop_tombstones().unwrap();
@@ -280,7 +283,7 @@ fn probe_lengths_are_those_of_the_words<K: Key, V: Value>() {
     }
 }
 
-/// Checks that a full map that may not grow accepts a batch which frees the slots that it needs.
+/// Checks that a full map that may not grow accepts a batch that frees the slots that it needs.
 #[parameterized]
 fn a_full_map_gives_out_what_the_same_batch_gives_up(device: &Device) {
     let mut map: LinearMap<u32, u32> = LinearConfig::default().pairs(100).fixed().seed(4).create(device).unwrap();

@@ -1,7 +1,7 @@
 //! Every error that a user of the linear map can cause, on every engine: its figures, its advice,
-//! and the state it leaves.
+//! and the map's state afterwards.
 //!
-//! `linear/faults.rs` has the failures that come from the device.
+//! `linear/faults.rs` tests device failures.
 
 use std::collections::HashMap;
 use warpnest::error::{ConfigError, InputError};
@@ -68,7 +68,7 @@ fn a_device_without_wide_atomics_refuses_maps_that_need_them_and_says_what_to_do
         let Error::NoWideAtomics { what, device: named } = error else { panic!("{error:?}") };
         assert!(wide && what.contains("LinearMap") && named == device.name());
     }
-    // The PTX for older GPUs, and an older GPU if there is one.
+    // The PTX for older GPUs refuses, and so does an older GPU if there is one.
     let least = if only_cuda() { 0 } else { 1 };
     assert!(if wide { (least..=2).contains(&refusals) } else { refusals == 0 }, "{refusals} engines refuse");
 }
@@ -97,7 +97,8 @@ fn more_pairs_than_a_map_can_have_are_refused() {
         refused(lowest.clone().pairs(1 << 23).initial_memory_bytes::<u64, u64>(&Device::cpu()).unwrap_err(), 1 << 23);
         let mut map = lowest.create::<u64, u64>(&elsewhere()).unwrap();
         assert_eq!(map.insert_many(&[1], &[2]), Ok(1));
-        // A load of a half: 2^31 slots are half of the most that can be.
+        // At a load of 0.5, 2^30 pairs need 2^31 slots, which are allowed, and 2^31 pairs need too
+        // many.
         assert!(config.clone().load(0.5).pairs(1 << 30).initial_memory_bytes::<u64, u64>(&Device::cpu()).is_ok());
         assert!(config.clone().load(0.5).pairs(1 << 31).initial_memory_bytes::<u32, u32>(&Device::cpu()).is_err());
     }
@@ -161,7 +162,7 @@ fn inputs_whose_lengths_differ_are_refused_with_both_lengths<K: Key, V: Value>()
 fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was(here: &Device) {
     let there = &elsewhere();
     let (stream, foreign) = (here.default_stream(), there.default_stream());
-    // Exactly the spare capacity, and more.
+    // The batches fit exactly, or exceed the spare capacity.
     for n in [9, 100, 290] {
         let mut map: LinearMap<u32, u32> = configs()[0].create(here).unwrap();
         map.insert_many(&[1, u32::MAX], &[2, 3]).unwrap();
@@ -183,7 +184,7 @@ fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was(here: 
             wrong(map.replace_many_into(stream, keys, values, answers).unwrap_err());
             wrong(map.get_or_insert_many_into(stream, keys, values, answers).unwrap_err());
             wrong(map.apply_many_into(stream, &kinds, keys, values, answers).unwrap_err());
-            // Lookups have no values.
+            // Lookups have no values to refuse.
             if !std::ptr::eq(values, &theirs) {
                 wrong(map.get_many_into(stream, keys, answers).unwrap_err());
             }

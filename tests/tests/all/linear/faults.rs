@@ -1,5 +1,5 @@
-//! Device failures during the operations of a linear map, and the memory that it takes: the state
-//! of the map afterwards.
+//! Device failures during the operations of a linear map, the state of the map afterwards, and the
+//! memory that it takes.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -17,7 +17,7 @@ fn config() -> LinearConfig {
 }
 
 /// Returns the map before anything fails, and its pairs. One key has a cell of its own, and a
-/// removed one has left its slot.
+/// removed key has left a tombstone.
 fn begin<K: Key, V: Value>(device: &Device) -> (LinearMap<K, V>, HashMap<K, V>) {
     let mut map = config().pairs(900).create(device).unwrap();
     let keys: Vec<K> = [K::ALL_ONES].into_iter().chain(distinct_keys(400, 1)).collect();
@@ -44,7 +44,7 @@ fn insertions<K: Key, V: Value>() -> [Call<K, V>; 3] {
     ]
 }
 
-/// Returns the calls without a visible change.
+/// Returns the calls that do not change the pairs.
 fn others<K: Key, V: Value>() -> [Call<K, V>; 8] {
     [
         ("reserve", |map, _| map.reserve(5000)),
@@ -58,8 +58,8 @@ fn others<K: Key, V: Value>() -> [Call<K, V>; 8] {
     ]
 }
 
-/// Checks the map after an insertion that failed: all old pairs are there, and some of the new
-/// keys, with their values.
+/// Checks the map after an insertion that failed: it has all old pairs, and some of the new keys
+/// with their values.
 fn check_some<K: Key, V: Value>(map: &LinearMap<K, V>, before: &HashMap<K, V>, new: &[K], after: &str) {
     let found = check_linear_map(map).unwrap_or_else(|wrong| panic!("{after}: {wrong}")).pairs;
     assert!(before.iter().all(|(key, value)| found.get(key) == Some(value)), "{after}");
@@ -68,8 +68,8 @@ fn check_some<K: Key, V: Value>(map: &LinearMap<K, V>, before: &HashMap<K, V>, n
     equals(map, &found);
 }
 
-/// Lets a call fail at each of its allocations or launches, until it does not fail, and returns the
-/// number of failures.
+/// Lets a call fail at each of its allocations or launches until it succeeds, and returns the count
+/// of failures.
 fn failures<K: Key, V: Value>(
     (name, call): Call<K, V>,
     (device, inserts, new): (&Device, bool, &[K]),
@@ -107,7 +107,7 @@ fn failures<K: Key, V: Value>(
 fn whichever_allocation_fails_the_map_holds_what_it_should_and_the_call_can_be_repeated<K: Key, V: Value>() {
     let (device, counts) = counting();
     let out_of_memory = |error: &Error| matches!(error, Error::OutOfMemory { .. });
-    // One that fits, one that does in part, and one for which the map grows twice.
+    // The first batch fits, the second one fits in part, and for the third one the map grows twice.
     for n in [50, 1500, 20_000] {
         let new: Vec<K> = distinct_keys(n, 1 << 20);
         for call in insertions::<K, V>() {
@@ -161,8 +161,8 @@ fn a_removal_that_fails_removes_nothing<K: Key, V: Value>() {
     assert!(launched.remove_many(&keys).unwrap().iter().all(Option::is_some));
 }
 
-/// Checks a batch whose insertions are counted before a single launch: there is capacity for them,
-/// but not for all operations.
+/// Checks that a batch takes a single launch if there is capacity for its insertions, although not
+/// for all of its operations.
 #[test]
 fn a_mixed_batch_of_few_insertions_is_one_chunk() {
     let (device, launches) = faulty();
@@ -182,7 +182,7 @@ fn a_mixed_batch_of_few_insertions_is_one_chunk() {
     check_linear_map(&map).unwrap();
 }
 
-/// Checks that chunks of a batch, and rehashes, are few.
+/// Checks that a batch has few chunks, and that rehashes are rare.
 #[test]
 fn removing_a_tenth_and_inserting_as_many_again_and_again_takes_few_launches() {
     let (device, launches) = faulty();
@@ -198,7 +198,7 @@ fn removing_a_tenth_and_inserting_as_many_again_and_again_takes_few_launches() {
             });
         }
         check_linear_map(&map).unwrap();
-        // Where nothing is left but removed keys, the table is emptied.
+        // If only tombstones are left, the table is emptied without a rehash.
         map.remove_many(&keys).unwrap();
         assert!(map.table().taken() > 0);
         assert_eq!(only(&launches, 1, || map.insert_many(&keys[..20_000], &keys[..20_000])), Ok(20_000));
@@ -207,7 +207,7 @@ fn removing_a_tenth_and_inserting_as_many_again_and_again_takes_few_launches() {
 }
 
 /// Checks that a table of mostly removed keys is rehashed before a large batch, despite spare
-/// capacity. It is not rehashed before a small one, or without the memory for it.
+/// capacity. It is not rehashed before a small batch, or without memory for that.
 #[test]
 fn removed_keys_do_not_stay_in_the_way_of_a_large_batch() {
     let (device, counts) = counting();
@@ -231,7 +231,7 @@ fn removed_keys_do_not_stay_in_the_way_of_a_large_batch() {
     }
 }
 
-/// Checks a map that would have to grow and cannot: the pairs stay for which there was capacity.
+/// Checks a map that would have to grow but cannot: it keeps the pairs for which it had capacity.
 #[parameterized]
 fn pairs_for_which_there_was_room_are_in_a_map_that_could_not_grow<K: Key, V: Value>() {
     let (device, counts) = counting();

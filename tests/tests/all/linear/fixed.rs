@@ -1,4 +1,5 @@
-//! Linear maps that may not grow, and are full: what they refuse, and what they still take.
+//! Linear maps that may not grow and are full: the operations that they refuse, and the operations
+//! that still succeed.
 
 use super::errors::configs;
 use std::collections::HashMap;
@@ -57,7 +58,7 @@ fn a_map_that_may_not_grow_takes_as_many_keys_as_its_load_allows_and_says_how_ma
                     there == pairs(&keys.iter().copied().filter(|key| there.contains_key(key)).collect::<Vec<K>>())
                 );
                 equals(&map, &there);
-                // Keys that are there take no slots, whatever is done with them.
+                // Operations on present keys take no slots.
                 let (present, absent): (Vec<K>, Vec<K>) = keys.iter().partition(|key| there.contains_key(key));
                 let (old, new): (Vec<V>, Vec<V>) = values(&present).into_iter().map(|value: V| (value, !value)).unzip();
                 assert_eq!(map.insert_many(&present, &new), Ok(0));
@@ -68,7 +69,7 @@ fn a_map_that_may_not_grow_takes_as_many_keys_as_its_load_allows_and_says_how_ma
                 let gets: Vec<_> = keys.iter().map(|&key| Get(key)).collect();
                 assert_eq!(map.apply_many(&gets), map.get_many(&keys));
                 equals(&map, &there);
-                // Other keys are refused, one or many, and change nothing.
+                // Absent keys are refused, be it one or many, and nothing changes.
                 assert_full(&map.replace_many(&absent, &values(&absent)).unwrap_err(), (45, 45), &map, load);
                 assert_full(
                     &map.apply_many(&[GetOrInsert(absent[0], V::from_u64(1))]).unwrap_err(),
@@ -88,8 +89,8 @@ fn a_map_that_may_not_grow_takes_as_many_keys_as_its_load_allows_and_says_how_ma
     }
 }
 
-/// Checks that a map is filled exactly, by a batch for which there is capacity; the key with a cell
-/// counts, too.
+/// Checks that a batch can fill a map exactly to its capacity. The key with a cell counts as one of
+/// the keys.
 #[parameterized]
 fn a_map_that_was_filled_to_its_limit_takes_no_key_more<K: Key, V: Value>() {
     for (engine, config) in linear_engines::<K, V>().flat_map(|engine| configs().map(|config| (engine, config))) {
@@ -118,7 +119,8 @@ fn a_map_that_was_filled_to_its_limit_takes_no_key_more<K: Key, V: Value>() {
     }
 }
 
-/// Checks that as many keys can be inserted as were removed, by any kinds of removal and insertion.
+/// Checks that exactly as many keys can be inserted as were removed, by every kind of removal and
+/// insertion.
 #[parameterized]
 fn a_full_map_that_may_not_grow_has_room_again_when_keys_are_removed<K: Key, V: Value>() {
     for engine in linear_engines::<K, V>() {
@@ -139,7 +141,7 @@ fn a_full_map_that_may_not_grow_has_room_again_when_keys_are_removed<K: Key, V: 
                     let removed = if mixed & 1 == 0 { map.remove_many(&gone) } else { map.apply_many(&removals) };
                     assert!(removed.unwrap().iter().zip(&gone).all(|(value, key)| *value == there.remove(key)));
                     let mut new: Vec<K> = all.iter().copied().filter(|key| !there.contains_key(key)).collect();
-                    // The key with the cell is one of them.
+                    // The key with a cell is one of the new keys.
                     new.truncate(most - there.len());
                     if cell && !there.contains_key(&K::ALL_ONES) {
                         new[0] = K::ALL_ONES;
@@ -164,15 +166,15 @@ fn a_full_map_that_may_not_grow_has_room_again_when_keys_are_removed<K: Key, V: 
     }
 }
 
-/// Checks copies of a key that ask for slots together, but need only one.
+/// Checks copies of a key that request slots at the same time but need only one.
 #[parameterized]
 fn repeated_keys_do_not_fill_a_map_that_may_not_grow<K: Key, V: Value>() {
-    // Which operations ask together is the schedule's choice: one of six refused copies of a
-    // key that came in the same turn.
+    // The schedule determines which operations request slots together, so each case runs eight
+    // times. One schedule in six refused copies of a key in the same turn.
     let configs = |engine| (0..8).flat_map(move |_| configs().map(move |config| (engine, config)));
     for (engine, config) in linear_engines::<K, V>().flat_map(configs) {
         let (mut map, most) = fixed::<K, V>(&engine.device, &config, 0.8, 10);
-        // Just as many different keys as the capacity, most of them at the end.
+        // There are exactly as many different keys as the capacity, most of them at the end.
         let keys: Vec<K> = (0..64).map(|i: u64| K::from_u64(i.saturating_sub(64 - most as u64))).collect();
         let inserted = map.insert_many(&keys, &values(&keys));
         let full = format!("{most} keys may come and {} are there on {}", map.len(), engine.device.name());

@@ -1,4 +1,4 @@
-//! Growth of the linear map: at every load, to the size that was asked for, and no further.
+//! Growth of the linear map: at every load, to the requested size, and no further.
 
 use super::edges::configs;
 use warpnest::linear::LinearOperation;
@@ -14,8 +14,8 @@ fn growth_by_one_batch_and_by_many_at_every_load<K: Key, V: Value>() {
     for engine in linear_engines::<K, V>() {
         for config in configs() {
             for load in [0.99, 0.8, 0.29, 0.01] {
-                // Most of the time would go into the slots of a table of the lowest load, and
-                // into searches for absent keys through one of the highest.
+                // Without these limits, most of the time would go into the many slots of the lowest
+                // load and into searches for absent keys at the highest load.
                 let most = engine.max_items.min(20_000);
                 let n = match load {
                     0.01 if !is_thorough() => most / 10,
@@ -37,8 +37,8 @@ fn growth_by_one_batch_and_by_many_at_every_load<K: Key, V: Value>() {
                     let exact = config.clone().pairs(n).initial_memory_bytes::<K, V>(&engine.device).unwrap();
                     assert!(map.memory_bytes() <= exact, "{} bytes for {n} pairs, {exact} said", map.memory_bytes());
                 }
-                // Keys that are inserted one by one take the same steps at every load, only
-                // more or fewer of them.
+                // Inserting keys one by one takes the same steps at every load, only more or fewer
+                // of them.
                 if n <= 300 && (load == 0.8 || is_thorough()) {
                     let mut map = create::<_, K, V>(&engine.device, &config);
                     keys.iter().for_each(|&key| drop(map.replace_many(&[key], &values(&[key])).unwrap()));
@@ -52,7 +52,8 @@ fn growth_by_one_batch_and_by_many_at_every_load<K: Key, V: Value>() {
 #[parameterized(each_width)]
 fn a_map_has_room_for_the_pairs_that_it_was_made_for<K: Key, V: Value>() {
     let engine = linear_engines::<K, V>().next().expect("the CPU can");
-    // The number of slots is the host's work: every size on the CPU, some under a GPU's tools.
+    // The host computes the count of slots, so every size is tried on the CPU, and some under a
+    // GPU's tools.
     let sizes = || (1..600).step_by(if only_cuda() { 37 } else { 1 });
     for load in [0.29, 0.35, 0.99, 0.8, 0.5, 0.05] {
         for (config, n) in configs().into_iter().flat_map(|config| sizes().map(move |n| (config.clone(), n))) {
@@ -69,8 +70,8 @@ fn a_map_has_room_for_the_pairs_that_it_was_made_for<K: Key, V: Value>() {
     }
 }
 
-/// Checks that keys that are there need no spare capacity: a map as full as it should be stays as
-/// large as it is.
+/// Checks that operations on present keys need no spare capacity: a map at its full load keeps its
+/// size.
 #[parameterized]
 fn giving_present_keys_other_values_makes_no_map_grow(device: &Device) {
     let mut map: LinearMap<u32, u32> = LinearConfig::default().pairs(200).seed(4).create(device).unwrap();

@@ -1,5 +1,5 @@
-//! What threads of a CPU do to the lines of a linear map, batch by batch: one thread that has the
-//! table for itself, and several at once.
+//! Batches of a linear map on the CPU engine, with one thread that has the table for itself and
+//! with several threads at once.
 
 use std::collections::HashMap;
 use warpnest::linear::LinearOperation::{self, Get, GetOrInsert, Insert, Remove};
@@ -10,12 +10,12 @@ use warpnest_tests::linear_checker::{check_answers, check_linear_map};
 use warpnest_tests::maps::equals;
 use warpnest_tests::{distinct_keys, in_all_widths};
 
-/// Runs `test` where the CPU engine has so many threads.
+/// Runs `test` with `threads` threads of the CPU engine.
 fn with_threads(threads: usize, test: impl FnOnce() + Send) {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(test);
 }
 
-/// Makes `n` keys: extreme ones, others, and every third of all once more, in other places.
+/// Makes `n` keys: two extreme keys and others. Every third key is a copy of an earlier one.
 fn keys<K: Key>(n: usize, seed: u64) -> Vec<K> {
     let mut keys: Vec<K> = [K::ALL_ONES, K::from_u64(0)].into_iter().chain(distinct_keys(n, seed)).take(n).collect();
     for i in (2..n).step_by(3) {
@@ -24,8 +24,8 @@ fn keys<K: Key>(n: usize, seed: u64) -> Vec<K> {
     keys
 }
 
-/// Does a batch by `run`; fails unless there is an order of its operations that gives its answers
-/// and what is left.
+/// Runs a batch by `run`. Fails unless some order of its operations gives its answers and the final
+/// pairs.
 fn checked<K: Key, V: Value>(
     map: &mut LinearMap<K, V>,
     operations: impl Iterator<Item = LinearOperation<K, V>>,
@@ -37,7 +37,7 @@ fn checked<K: Key, V: Value>(
     check_answers(&before, operations.zip(answers), &after).unwrap();
 }
 
-/// Does batches of all kinds with `n` keys each.
+/// Runs batches of all kinds with `n` keys each.
 fn batches<K: Key, V: Value>(config: &LinearConfig, n: usize) {
     let mut map: LinearMap<K, V> = config.create(&Device::cpu()).unwrap();
     let (first, second) = (keys::<K>(n, 3), keys::<K>(n, 4));
@@ -53,13 +53,13 @@ fn batches<K: Key, V: Value>(config: &LinearConfig, n: usize) {
         answers
     };
     checked(&mut map, both.iter().map(|&key| Get(key)), get);
-    // Most keys are there: with little capacity left, requests for slots are counted.
+    // Most keys are present. With little spare capacity, requests for slots are counted.
     let (new, late): (Vec<K>, Vec<V>) = (both.clone(), values(&both));
     let insert = new.iter().zip(&late).map(|(&key, &value)| Insert(key, value));
     checked(&mut map, insert, |map| map.replace_many(&new, &late).unwrap());
     checked(&mut map, first.iter().map(|&key| Remove(key)), |map| map.remove_many(&first).unwrap());
     checked(&mut map, both.iter().map(|&key| Get(key)), get);
-    // Slots of removed keys are used again.
+    // Slots of removed keys are reused.
     let get_or_insert = first.iter().zip(&other).map(|(&key, &value)| GetOrInsert(key, value));
     checked(&mut map, get_or_insert, |map| {
         let before = map.contains_many(&first).unwrap();
@@ -85,7 +85,8 @@ fn batches_of_every_size_around_the_groups_of_a_thread() {
         for config in configs() {
             for n in [1, 2, 3, 31, 32, 33, 63, 64, 65, 95, 96, 97, 255, 256, 257, 1000] {
                 batches::<K, V>(&config, n);
-                // Capacity from the beginning, and so another way to the same map.
+                // With enough capacity from the beginning, the code takes another path to the same
+                // map.
                 batches::<K, V>(&config.clone().pairs(3 * n), n);
             }
         }
@@ -103,7 +104,7 @@ fn large_batches_of_one_thread_and_of_several() {
     with_threads(1, || {
         in_all_widths!(with());
     });
-    // With four cores, such batches are shared out.
+    // With four threads, such batches are divided among them.
     with_threads(4, || {
         in_all_widths!(with());
     });
@@ -130,7 +131,7 @@ fn all_keys_of_a_batch_are_one() {
     with_threads(1, || {
         in_all_widths!(with());
     });
-    // With four cores, such batches are shared out.
+    // With four threads, such batches are divided among them.
     with_threads(4, || {
         in_all_widths!(with());
     });
@@ -145,7 +146,7 @@ fn a_map_on_cores_is_half_full_unless_another_load_is_asked_for() {
         assert_eq!(map.memory_bytes(), config.initial_memory_bytes::<u32, u32>(&device).unwrap());
         let slots = map.table().slots() as f64;
         assert!(slots * load >= 10_000.0 && slots * load < 10_500.0, "{slots} slots at load {load}");
-        // A file keeps whether a load was asked for.
+        // A file records whether a load was requested.
         let mut file = Vec::new();
         map.save(&mut file).unwrap();
         let mut read = LinearMap::<u32, u32>::load(&device, &file[..]).unwrap();

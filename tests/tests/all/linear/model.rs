@@ -1,13 +1,14 @@
 //! The slot protocol of `LinearMap` under loom: small scenes, each in every order that threads and
 //! relaxed loads allow.
 //!
-//! Every scene has one criterion. Its answers and its last words must be the same as of its
-//! operations one after the other, each thread's in its order, as the documentation defines them
-//! (`Op::alone`). Where two threads run in all orders, each such outcome must occur.
+//! Every scene has one criterion. Its answers and its final words must be the outcome of its
+//! operations one after the other, in some order that keeps each thread's own order. The
+//! documentation defines that outcome (`Op::alone`). If two threads run in all orders, each
+//! possible outcome must occur.
 //!
-//! The other guarantees follow from it: no key is stored twice, just one of several threads gets
-//! `taken`, values that were returned were there, and a refusal had no slot. Words at rest are also
-//! checked on their own (`Scene::unsound`).
+//! The other guarantees follow from this: no key is stored twice, only one of several threads gets
+//! `taken`, returned values were in the table, and a refused key had no slot. The final words are
+//! also checked on their own (`Scene::unsound`).
 
 use super::model_checker::{EMPTY, Inserted, Loads, Op, Op::*, Scene, View, held, key, sequence};
 use gpu_kernels::linear::slot::{Cells, IfHeld, IfHeld::*, removed, value_of};
@@ -15,15 +16,16 @@ use gpu_kernels::primitives::reduce::SumKind;
 use gpu_kernels::table::fold::{Fold, FoldKind};
 use warpnest_tests::is_thorough;
 
-/// The slot where the probe sequences of most keys here begin. It is two before the end of a bucket
-/// of 4, so that indices 1 and 2 are in the order opposite to the words' order. Index 4 is in the
-/// next bucket, index 8 in the next line.
+/// The slot where the probe sequences of most keys here begin. It is the second last of a bucket of
+/// 4 slots, so the probe order of indices 1 and 2 is opposite to the order of their slots. Index 4
+/// is in the next bucket, index 8 in the next line.
 const START: usize = 2;
 
-/// Checks a scene that must have only outcomes that its operations have one after the other.
+/// Checks a scene in which only outcomes are allowed that its operations have one after the other.
 fn sound(scene: Scene) {
-    // Three threads have too many orders for all of them, and with older words two have, too. By
-    // default their orders have one switch of threads fewer, and there are a tenth of them.
+    // Three threads have too many orders to run all of them, and so do two threads with relaxed
+    // loads. By default, threads are interrupted once less often, which leaves a tenth of the
+    // orders.
     let bounds = match scene.size() {
         (2, _) => [None, Some(4)],
         (_, 3) if is_thorough() => [Some(3), Some(2)],
@@ -38,14 +40,14 @@ fn sound(scene: Scene) {
     }
 }
 
-/// Checks a scene against the rules, which must fail with this message.
+/// Checks a scene that violates the protocol; the model must fail with this message.
 fn broken(scene: Scene, how: &str) {
     let fault = scene.explore(Loads::Newest, None).expect_err("the model finds nothing wrong");
     println!("{fault}");
     assert!(fault.contains(how), "{fault}");
 }
 
-/// Returns three keys with one probe sequence.
+/// Returns three keys with the same probe sequence.
 fn keys() -> [u32; 3] {
     [0, 1, 2].map(|n| key(START, n))
 }
@@ -53,8 +55,8 @@ fn keys() -> [u32; 3] {
 #[test]
 fn a_new_key_in_place_takes_one_slot_for_all_its_threads() {
     let [k, ..] = keys();
-    // The first slot has its own path in the code. Then follow the rest of the bucket, from its end
-    // to its begin, and the next bucket.
+    // The code handles the first slot separately. The following slots are in the rest of the
+    // bucket, from its end to its begin, and in later buckets.
     for free in [&[0, 1][..], &[1], &[1, 2], &[3, 4], &[4, 5], &[7, 8], &[15]] {
         let scene = free.iter().fold(Scene::along(k), |scene, &index| scene.with(index, EMPTY));
         let two = scene.thread([InPlace(k, 1, Replace)]).thread([InPlace(k, 2, Replace)]);
@@ -88,14 +90,14 @@ fn values_of_a_key_are_added_whatever_comes_between() {
 #[test]
 fn different_keys_in_place_get_a_slot_each_while_there_are_any() {
     let [k, j, m] = keys();
-    // With one slot free one key is refused, with two of three keys one, and so on.
+    // If fewer slots are free than there are keys, the other keys are refused.
     for free in [&[0][..], &[1], &[0, 1], &[1, 2], &[3, 4], &[1, 2, 3], &[3, 4, 5]] {
         let scene = free.iter().fold(Scene::along(k), |scene, &index| scene.with(index, EMPTY));
         let two = scene.thread([InPlace(k, 1, Replace)]).thread([InPlace(j, 2, Replace)]);
         sound(two.clone());
         sound(two.thread([InPlace(m, 3, Replace)]));
     }
-    // Keys that reach the same slots by different probe sequences.
+    // These keys reach the same slots by different probe sequences.
     for other in [key(0, 0), key(3, 0), key(6, 0)] {
         for free in [&[1][..], &[1, 2], &[2, 4], &[1, 2, 4]] {
             let scene = free.iter().fold(Scene::along(k), |scene, &index| scene.with(index, EMPTY));
@@ -132,7 +134,7 @@ fn a_slot_that_was_a_keys_own_stays_so_while_others_come() {
             let three = scene.thread([InPlace(k, 1, Replace)]).thread([Remove(k)]);
             sound(three.thread([InPlace(j, 2, Replace), Remove(j)]));
         }
-        // Both are new, and one of them is removed again.
+        // Both keys are new, and one of them is removed again.
         let scene = Scene::along(k).with(first, EMPTY).with(second, EMPTY);
         let two = scene.thread([InPlace(k, 1, Replace), Remove(k)]).thread([InPlace(j, 2, Replace)]);
         sound(two.clone());
@@ -169,7 +171,7 @@ fn a_look_beside_insertions_in_place_and_removals_finds_what_was_there() {
             sound(looks.thread([Remove(k), InPlace(k, 1, Replace)]).thread([InPlace(k, 2, Replace)]));
         }
     }
-    // The key is behind one that is removed and inserted, or behind one that is just being
+    // The key comes after a key that is removed and inserted, or after a key that is just being
     // inserted.
     let scene = Scene::along(k).with(1, held(j, 5)).with(2, held(k, 7)).constant(3, EMPTY);
     sound(scene.thread([Get(k)]).thread([Remove(j), InPlace(j, 6, Replace)]).thread([InPlace(k, 1, Replace)]));
@@ -179,8 +181,8 @@ fn a_look_beside_insertions_in_place_and_removals_finds_what_was_there() {
 
 #[test]
 fn a_thread_may_see_two_keys_come_in_the_order_against_that_of_their_coming() {
-    // No promise orders operations on different keys. It also shows that the model's loads return
-    // older words.
+    // Nothing orders operations on different keys. The test also shows that relaxed loads of the
+    // model return older words.
     let [k, j, _] = keys();
     let scene = Scene::along(k).with(1, held(k, 1)).with(2, held(j, 1));
     let scene = scene.thread([Get(j), Get(k)]).thread([InPlace(k, 2, Replace), InPlace(j, 2, Replace)]);
@@ -189,20 +191,21 @@ fn a_thread_may_see_two_keys_come_in_the_order_against_that_of_their_coming() {
     assert!(fault.contains("no order of the operations explains this"), "{fault}");
 }
 
-/// Returns the tables that matter in which `k` is not, with a removed slot before an empty one.
+/// Returns the relevant tables that do not contain `k` and have a removed slot near an empty one.
 fn with_removed_slots() -> Vec<Scene> {
     let [k, j, m] = keys();
     let scene = |words: &[(usize, u64)]| words.iter().fold(Scene::along(k), |scene, &(at, word)| scene.with(at, word));
     vec![
         scene(&[(0, removed(j)), (1, EMPTY)]),
-        // A removed slot is taken before an empty one of its bucket, but not one of a later bucket.
+        // A removed slot is preferred to an empty slot of its bucket, but not to one of an earlier
+        // bucket.
         scene(&[(0, EMPTY), (1, removed(j))]),
         scene(&[(3, EMPTY), (4, removed(j))]),
         scene(&[(1, removed(k)), (2, EMPTY)]),
         scene(&[(1, removed(j)), (2, removed(k))]),
         scene(&[(1, removed(j)), (2, removed(m)), (3, EMPTY)]),
-        // The removed slots are in the first bucket, and the empty one or the key's own in the
-        // second.
+        // The removed slots are in the first bucket, and the second bucket has the empty slot or
+        // the key's own removed slot.
         scene(&[(3, removed(j)), (4, EMPTY)]),
         scene(&[(2, removed(j)), (4, removed(k))]),
     ]
@@ -227,14 +230,14 @@ fn keys_that_want_the_same_removed_slot_all_get_in_while_there_is_room() {
         sound(two.clone().thread([Anywhere(k, 3, Replace)]));
         sound(two.thread([Anywhere(m, 3, Replace)]));
     }
-    // One removed slot and no other: all keys but one are refused, also when it was their own.
+    // Only one slot is free, so all keys except one are refused, even if the slot was their own.
     for word in [removed(j), removed(key(1, 5)), EMPTY] {
         let two = Scene::along(k).with(1, word).thread([Anywhere(k, 1, Replace)]).thread([Anywhere(j, 2, Replace)]);
         sound(two.clone());
         sound(two.clone().thread([Anywhere(m, 3, Replace)]));
         sound(two.thread([Anywhere(k, 3, Replace)]));
     }
-    // Keys that reach the same slots by different probe sequences.
+    // These keys reach the same slots by different probe sequences.
     for other in [key(0, 0), key(6, 0)] {
         for scene in with_removed_slots() {
             let two = scene.thread([Anywhere(k, 1, Replace)]).thread([Anywhere(other, 2, Replace)]);
@@ -245,7 +248,7 @@ fn keys_that_want_the_same_removed_slot_all_get_in_while_there_is_room() {
 
 #[test]
 fn a_key_further_on_than_a_removed_slot_stays_where_it_is() {
-    // cuCollections, issue 606: threads that take the first removed slot without looking further
+    // In cuCollections' issue 606, threads that take the first removed slot without looking further
     // insert the key again.
     let [k, j, _] = keys();
     for (before, at) in [(0, 1), (1, 2), (3, 4), (2, 8)] {
@@ -281,7 +284,7 @@ fn threads_that_keep_what_is_held_agree_on_one_value() {
             three(Scene::along(k).with(index, word), InPlace);
             three(Scene::along(k).with(index, word), Anywhere);
         }
-        // A removal between: an insertion after it brings a new value.
+        // An insertion after the removal stores a new value.
         let scene = Scene::along(k).with(1, word).constant(2, EMPTY);
         sound(scene.thread([InPlace(k, 1, Keep)]).thread([InPlace(k, 2, Keep)]).thread([Remove(k)]));
     }
@@ -295,8 +298,8 @@ fn threads_that_keep_what_is_held_agree_on_one_value() {
 fn threads_that_remove_and_empty_lose_no_key_and_take_each_once() {
     let [k, j, _] = keys();
     let looks = |scene: Scene| scene.thread([Empty(k)]).thread([Empty(j)]).thread([Get(k), Get(k)]);
-    // Beside an empty slot slots become empty, and in a full bucket they do not, however many keys
-    // are removed.
+    // In a bucket with an empty slot, removals make slots empty. In a full bucket they do not,
+    // however many keys are removed.
     for empties in [&[2][..], &[3], &[4], &[]] {
         let scene = Scene::along(k).with(0, held(j, 5)).with(1, held(k, 7));
         let scene = empties.iter().fold(scene, |scene, &index| scene.constant(index, EMPTY));
@@ -311,8 +314,8 @@ fn threads_that_remove_and_empty_lose_no_key_and_take_each_once() {
 fn a_key_behind_an_emptied_slot_is_found_and_stands_once() {
     let [k, j, _] = keys();
     for op in [InPlace, Anywhere] {
-        // The emptied slot is the key's first one, or another before it; the key is there, was
-        // there, or was not.
+        // The emptied slot is the key's first slot or another slot before the key's. The key is
+        // present, removed, or was never present.
         for (emptied, at) in [(0, 3), (1, 2)] {
             for word in [held(k, 7), removed(k), EMPTY] {
                 let scene = Scene::along(k).with(emptied, EMPTY).with(at, word);
@@ -327,13 +330,13 @@ fn a_key_behind_an_emptied_slot_is_found_and_stands_once() {
     sound(scene.thread([InPlace(k, 1, Replace)]).thread([Remove(k)]).thread([InPlace(j, 2, Replace)]));
 }
 
-/// Reuses removed slots as (Farrell 2020) would: the first one is taken.
+/// Inserts into the first removed slot, as (Farrell 2020) would.
 fn first_removed(cells: &View, key: u32, value: u32) -> Inserted {
     take(cells, key, value, 0)
 }
 
-/// Looks for the key first, but continues from a free slot that was taken meanwhile instead of
-/// starting over.
+/// Looks for the key first. If another thread takes the free slot, it continues after that slot
+/// instead of starting again.
 fn no_second_look(cells: &View, key: u32, value: u32) -> Inserted {
     let order = sequence(key).map(|slot| (slot, cells.load(slot as u64)));
     let living = order.iter().position(|(_, word)| word >> 32 == key as u64);
@@ -359,10 +362,11 @@ fn take(cells: &View, key: u32, value: u32, from: usize) -> Inserted {
 #[test]
 fn the_model_catches_insertions_that_look_too_little() {
     let [k, j, _] = keys();
-    // One thread is enough for this one.
+    // A single thread shows the first fault.
     let scene = Scene::along(k).with(1, removed(j)).with(2, held(k, 7)).constant(3, EMPTY);
     broken(scene.thread([By(first_removed, k, 1)]).thread([Get(k)]), "stands in slots");
-    // And for this one it takes two at the same time: one alone, or one after the other, do right.
+    // The second fault needs two threads at the same time. A single thread, or two operations one
+    // after the other, do right.
     let scene = Scene::along(k).with(1, removed(j)).with(2, EMPTY);
     sound(scene.clone().thread([By(no_second_look, k, 1), By(no_second_look, k, 2)]));
     broken(scene.thread([By(no_second_look, k, 1)]).thread([By(no_second_look, k, 2)]), "stands in slots");
@@ -377,14 +381,15 @@ fn insertions_anywhere_bear_neither_removals_nor_insertions_in_place_beside_them
             .fold(Scene::along(k), |scene, (at, word)| scene.with(at, word))
             .thread([Anywhere(k, 1, Replace)])
     };
-    // The slot before becomes free after one thread has passed it and before the other comes.
+    // The earlier slot becomes free after one thread has passed it and before the other thread
+    // reaches it.
     let scene = one([(1, held(j, 5)), (2, EMPTY)]);
     broken(scene.thread([Remove(j), Anywhere(k, 2, Replace)]), "stands in slots");
-    // The key's slot is given to another one between the look and the exchange, which drops that
-    // one.
+    // The key's slot is given to another key between the load and the exchange, so the exchange
+    // overwrites that key.
     let scene = one([(1, held(k, 7)), (2, EMPTY)]);
     broken(scene.thread([Remove(k), Anywhere(m, 2, Replace)]), "no order of the operations explains this");
-    // The key's own removed slot is not where it would be inserted anew.
+    // An insertion anywhere would not store the key in its own removed slot.
     let scene = one([(1, removed(j)), (2, removed(k))]);
     broken(scene.thread([InPlace(k, 2, Replace)]), "stands in slots");
 }

@@ -6,8 +6,9 @@
 //! loads the same word. It then omits orders in which a change comes before the first load.
 //! [`Loads`] works around that, and [`Scene::explore`] checks that no outcome is missing.
 //!
-//! Only slots that a scene can change are loom's atomics. The others are constants, which no order
-//! can alter, so that their loads take no part in it. An operation that tries to change one panics.
+//! Only slots that a scene can change are loom's atomics. The other slots are constants, which no
+//! order can alter, so their loads create no further orders. An operation that tries to change a
+//! constant panics.
 
 use gpu_kernels::linear::Layout;
 use gpu_kernels::linear::slot::{self, Cells, IfHeld};
@@ -17,8 +18,8 @@ use std::sync::{Arc, Mutex};
 
 /// The layout of the model's table: two lines of two buckets.
 pub const LAYOUT: Layout = Layout { a: 0x9e37_79b9_7f4a_7c15, b: 0xd1b5_4a32_d192_ed03, lines: 2, linear: 1 };
-/// The number of slots in a bucket: here words have 64 bits. The source is the same for all words,
-/// so wider ones have no other orders.
+/// The count of slots in a bucket with 64-bit words. The code is the same for all words, so wider
+/// words have no other orders.
 const BUCKET: u32 = 4;
 const SLOTS: usize = 4 * BUCKET as usize;
 /// The word of an empty slot.
@@ -28,12 +29,12 @@ pub type Inserted = slot::Inserted<u32>;
 /// The key that is all ones.
 const K: u64 = u32::MAX as u64;
 
-/// Returns the `n`th key whose first slot is this one.
+/// Returns the `n`th key whose probe sequence begins at `slot`.
 pub fn key(slot: usize, n: usize) -> u32 {
     (1..).filter(|&key| sequence(key)[0] == slot).nth(n).expect("every slot is the first of some keys")
 }
 
-/// Returns the slots of the search for a key, in order.
+/// Returns the slots that a search for a key reads, in order.
 pub fn sequence(key: u32) -> [usize; SLOTS] {
     let (mut probe, mut order) = (LAYOUT.probe::<u64>(key), [0; SLOTS]);
     for bucket in order.chunks_mut(BUCKET as usize) {
@@ -50,7 +51,7 @@ pub fn held(key: u32, value: u32) -> u64 {
     (key as u64) << 32 | value as u64
 }
 
-/// An insertion that only the model knows.
+/// An insertion that exists only in the model.
 pub type Variant = fn(&View, u32, u32) -> Inserted;
 
 /// An operation of a thread.
@@ -103,8 +104,8 @@ impl Op {
         }
     }
 
-    /// Runs the operation on words that nobody shares. This is written from the documentation and
-    /// not from the code.
+    /// Runs the operation on words that no other thread changes. This function follows the
+    /// documentation and not the code.
     fn alone(self, words: &mut [u64; SLOTS]) -> Answer {
         let (InPlace(key, ..)
         | InOwn(key, ..)
@@ -160,8 +161,8 @@ impl Op {
     }
 }
 
-/// Returns the slot for a new key that may go to any: the first removed slot up to the first bucket
-/// with an empty one, or else that empty one.
+/// Returns the slot for a new key that may go to any free slot: the first removed slot up to the
+/// end of the first bucket with an empty slot, or else that empty slot.
 fn free(words: &[u64; SLOTS], key: u32) -> Option<usize> {
     let order = sequence(key);
     let empty = order.iter().position(|&slot| words[slot] == EMPTY);
@@ -170,7 +171,7 @@ fn free(words: &[u64; SLOTS], key: u32) -> Option<usize> {
     removed.copied().or(empty.map(|index| order[index]))
 }
 
-/// The model's load of a shared word.
+/// The way in which the model loads a shared word.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Loads {
     /// An exchange of the word for itself, which always returns the newest word.
@@ -193,11 +194,12 @@ struct Table {
     steps: Mutex<Vec<(usize, &'static str, usize, u64)>>,
 }
 
-/// The table as seen by one thread, and the thread's number.
+/// The table as seen by one thread, and the thread's index.
 pub struct View(Arc<Table>, usize);
 
 impl View {
-    /// Accesses a word, which the scene takes for a constant if it is `unless`.
+    /// Accesses a word by `act`. A word that the scene made constant must not be `unless`, which
+    /// `act` would change.
     fn at(&self, what: &'static str, slot: u64, unless: Option<u64>, act: impl FnOnce(&AtomicU64) -> u64) -> u64 {
         match &self.0.cells[slot as usize] {
             Cell::Constant(word) => {
@@ -253,27 +255,27 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// Creates a table full of keys that stay, each in its first slot. Slots are counted along the
-    /// probe sequence of the given key.
+    /// Creates a table full of other keys that stay, each in its first slot. Slots are indexed
+    /// along the probe sequence of the given key.
     pub fn along(of: u32) -> Self {
         let words = std::array::from_fn(|slot| held(key(slot, 9), 900));
         Self { words, shared: [false; SLOTS], sequence: sequence(of), layout: LAYOUT, threads: Vec::new() }
     }
 
-    /// Sets a word that may change, at this index of the sequence.
+    /// Sets a word that may change, at this index of the probe sequence.
     pub fn with(mut self, index: usize, word: u64) -> Self {
         self.shared[self.sequence[index]] = true;
         self.words[self.sequence[index]] = word;
         self
     }
 
-    /// Sets a word that no thread will change.
+    /// Sets a word that no thread will change, at this index.
     pub fn constant(mut self, index: usize, word: u64) -> Self {
         self.words[self.sequence[index]] = word;
         self
     }
 
-    /// Returns the number of threads, and of operations.
+    /// Returns the count of threads and the count of operations.
     pub fn size(&self) -> (usize, usize) {
         (self.threads.len(), self.threads.iter().map(Vec::len).sum())
     }
@@ -284,9 +286,9 @@ impl Scene {
         self
     }
 
-    /// Runs the scene in every order, or in those that interrupt threads at most `bound` times.
-    /// `Ok` has the number of orders; all outcomes of the operations one after the other were among
-    /// theirs. `Err` describes the first order with any other outcome.
+    /// Runs the scene in every order, or in all orders that interrupt threads at most `bound`
+    /// times. `Ok` has the count of orders; without a bound, every outcome of the operations one
+    /// after the other has occurred. `Err` describes the first order with any other outcome.
     pub fn explore(&self, loads: Loads, bound: Option<usize>) -> Result<usize, String> {
         let mut builder = loom::model::Builder::new();
         (builder.preemption_bound, builder.max_branches) = (bound, 10_000);
@@ -309,7 +311,8 @@ impl Scene {
         Ok(found.0)
     }
 
-    /// Collects all outcomes of the operations one after the other, each thread's in its order.
+    /// Collects all outcomes of running the operations one after the other, in each thread's own
+    /// order.
     fn one_by_one(&self, words: &[u64; SLOTS], done: &mut Vec<Vec<Answer>>, into: &mut Vec<Outcome>) {
         let mut ended = true;
         for thread in 0..self.threads.len() {
@@ -327,7 +330,7 @@ impl Scene {
         }
     }
 
-    /// Runs one order and returns which of the possible outcomes it had.
+    /// Runs one order and returns the index of its outcome among the possible outcomes.
     fn once(&self, loads: Loads, possible: &[Outcome]) -> Result<usize, String> {
         let cells = std::array::from_fn(|slot| match self.shared[slot] {
             true => Cell::Shared { word: AtomicU64::new(self.words[slot]), gate: AtomicU64::new(0) },
@@ -353,7 +356,7 @@ impl Scene {
         Err(format!("{fault}\n{:x?}\n{:x?}\n{:x?}\n{steps}", self.threads, outcome.0, outcome.1))
     }
 
-    /// Says what is wrong with words at rest, whatever led to them.
+    /// Says what is wrong with the final words, whatever led to them.
     fn unsound(&self, words: &[u64; SLOTS]) -> Option<String> {
         let mut living = BTreeMap::new();
         for (slot, word) in words.iter().enumerate().filter(|(_, word)| *word >> 32 != K) {
@@ -365,7 +368,7 @@ impl Scene {
         living.into_iter().find_map(|(key, at)| {
             let mut before = sequence(key).into_iter().take_while(|&slot| slot != at);
             let hides = before.find(|&slot| {
-                // In the key's own bucket an empty slot hides nothing.
+                // An empty slot in the key's own bucket does not hide the key.
                 let empty = words[slot] == EMPTY && bucket(slot) != bucket(at);
                 empty || words[slot] == K << 32 | key as u64
             })?;
@@ -374,5 +377,5 @@ impl Scene {
     }
 }
 
-/// The answers of each thread, and the words that remained.
+/// The answers of each thread, and the final words.
 type Outcome = (Vec<Vec<Answer>>, [u64; SLOTS]);

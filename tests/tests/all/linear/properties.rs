@@ -1,5 +1,5 @@
-//! The linear map beside `std::collections::HashMap`, through sequences of batches with concurrent
-//! operations, on every engine.
+//! The linear map, compared with `std::collections::HashMap` through sequences of batches with
+//! concurrent operations, on every engine.
 
 use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
@@ -11,8 +11,8 @@ use warpnest::{Answers, Buffer, Error, Fold, LinearConfig, LinearMap};
 use warpnest_tests::linear_checker::{Done, check_answers, check_linear_map, linear_engines};
 use warpnest_tests::{TestEngine, key, on_those, the_cpu_engine};
 
-/// Returns a strategy for keys: few, so that they meet in a batch, or any, or one after the other,
-/// also in their upper halves alone.
+/// Returns a strategy for keys: few different keys, which repeat in a batch; any keys; or keys in
+/// sequence, some of which differ in their upper halves alone.
 fn keys<K: Key>(most: usize) -> impl Strategy<Value = Vec<K>> {
     let few = prop_oneof![4 => 0u64..6, 1 => Just(u64::MAX), 1 => any::<u64>().prop_map(|key| key % 40)];
     let upper = (0u64..6).prop_map(|key| K::from_u64(key << (K::BITS - 3)));
@@ -27,7 +27,8 @@ fn keys<K: Key>(most: usize) -> impl Strategy<Value = Vec<K>> {
     ]
 }
 
-/// Returns a strategy for pairs. Their values repeat if `repeat`, and otherwise tell their origin.
+/// Returns a strategy for pairs. Their values repeat if `repeat` is true, and otherwise tell their
+/// origin.
 fn pairs<K: Key, V: Value>(most: usize) -> impl Strategy<Value = (Vec<K>, Vec<V>)> {
     (keys(most), any::<u64>(), any::<bool>()).prop_map(|(keys, seed, repeat)| {
         let number = |i: usize| if repeat { (i as u64 ^ seed) % 3 } else { seed.wrapping_add(i as u64) };
@@ -46,7 +47,7 @@ enum Step<K, V> {
     GetOrInsertInto(Vec<K>, Vec<V>),
     Remove(Vec<K>),
     RemoveOn(Vec<K>),
-    /// Removes every n-th of the keys that are there.
+    /// Removes every n-th key of the map.
     RemoveSome(usize),
     Apply(Vec<LinearOperation<K, V>>),
     Get(Vec<K>),
@@ -128,8 +129,8 @@ fn answered<K: Key, V: Value>(
     Ok(operations.into_iter().zip(answers).collect())
 }
 
-/// Checks insertions without answers: each key has one of the values that the batch gave it; the
-/// others are unchanged.
+/// Checks insertions without answers: each key has one of the values that the batch gave it, and
+/// all other keys are unchanged.
 fn check_inserted<K: Key, V: Value>(
     before: &HashMap<K, V>,
     (keys, values): (&[K], &[V]),
@@ -147,7 +148,7 @@ fn check_inserted<K: Key, V: Value>(
     Ok(())
 }
 
-/// Checks insertions some of which were refused: each key is as it was, or as one of its operations
+/// Checks insertions of which some were refused: each key is unchanged, or as one of its operations
 /// left it.
 fn check_refused<K: Key, V: Value>(
     before: &HashMap<K, V>,
@@ -182,10 +183,10 @@ fn check_refused<K: Key, V: Value>(
     Ok(())
 }
 
-/// What a step did, with the answers.
+/// The operations of a step, with their answers.
 type Outcome<K, V> = Result<Vec<Done<K, V>>, TestCaseError>;
 
-/// Does a step. `Ok` has the answers, unless the step was insertions without answers.
+/// Applies a step. `Ok` has the answers, unless the step was insertions without answers.
 fn work<K: Key, V: Value>(map: &mut LinearMap<K, V>, before: &HashMap<K, V>, step: Step<K, V>) -> Outcome<K, V> {
     match step {
         Step::Insert(keys, values) => insert(map, before, (&keys, &values)),
@@ -225,8 +226,7 @@ fn insert<K: Key, V: Value>(
     prop_assert_eq!(new, map.len() - had);
     let after = check_linear_map(map).map_err(TestCaseError::fail)?.pairs;
     check_inserted(before, (keys, values), &after)?;
-    // As if each key's last operation had found the one before, so that only the reads below are
-    // left to check.
+    // These answers follow from the new state, so only the reads below are left to check.
     let last: HashMap<K, V> = keys.iter().map(|key| (*key, after[key])).collect();
     Ok(last.into_iter().map(|(key, value)| (Insert(key, value), before.get(&key).copied())).collect())
 }
@@ -242,7 +242,7 @@ fn get_or_insert<K: Key, V: Value>(
     for (key, answer) in keys.iter().zip(answers) {
         prop_assert_eq!(Some(&answer), after.get(key), "key {}", key);
     }
-    // One operation of each new key must have brought the value; all others found it.
+    // For each new key one operation must have stored the value, and all other operations found it.
     let mut brought = HashMap::new();
     let done = zip(keys, values, GetOrInsert).into_iter().map(|operation| {
         let (_, key, value) = operation.parts();
@@ -262,7 +262,7 @@ fn get_or_insert_into<K: Key, V: Value>(map: &mut LinearMap<K, V>, keys: &[K], v
     let found = answers.download(stream).map_err(fail)?;
     prop_assert_eq!(new, map.len() - had);
     prop_assert_eq!(found.iter().filter(|found| found.is_none()).count(), new);
-    // Those that were not found brought a value, and that is their answer.
+    // An operation that found no value stored its own value, which is also its answer.
     for (i, answer) in answers.values().download(stream).map_err(fail)?.into_iter().enumerate() {
         prop_assert_eq!(answer, found[i].unwrap_or(values[i]), "key {}", keys[i]);
     }
@@ -287,7 +287,7 @@ fn remove_on<K: Key, V: Value>(map: &mut LinearMap<K, V>, before: &HashMap<K, V>
     Ok(keys.into_iter().map(|key| (Remove(key), Some(before[&key]))).collect())
 }
 
-/// Does a step that changes no pairs.
+/// Applies a step that changes no pairs.
 fn change_memory<K: Key, V: Value>(
     map: &mut LinearMap<K, V>,
     before: &HashMap<K, V>,
@@ -306,14 +306,14 @@ fn change_memory<K: Key, V: Value>(
         }
         Step::Reserve(additional) => {
             map.reserve(additional).map_err(fail)?;
-            // The key with the cell may be one more than the slots allow.
+            // The key with the cell takes no slot, so it is not counted.
             prop_assert!(map.len() as u64 - with_cell + (additional as u64) < map.table().slots());
         }
         Step::Clone => {
             let copy = map.try_clone().map_err(fail)?;
             let figures = |map: &LinearMap<K, V>| (map.len(), map.table().taken(), *map.table().layout());
             prop_assert_eq!(figures(&copy), figures(map));
-            // The map itself may change now, and the copy must not.
+            // The map may change now, and the copy must not change with it.
             let inserted = map.insert_many(&[0, 1, 2, u64::MAX].map(K::from_u64), &[V::from_u64(99); 4]);
             prop_assert!(matches!(inserted, Ok(_) | Err(Error::Full(FullError::NoSlots { .. }))), "{inserted:?}");
             *map = copy;
@@ -360,7 +360,7 @@ fn run<K: Key, V: Value>(engine: &TestEngine, case: Case<K, V>) -> Result<(), Te
 /// can be more of them.
 const ROUNDS: usize = 3;
 
-/// Checks batches on maps of all sizes, whose operations must behave as in some order.
+/// Checks batches on maps of all sizes; their operations must behave as in some order.
 fn large<K: Key, V: Value>() {
     for _ in 0..ROUNDS {
         let engines = linear_engines::<K, V>().chain(the_cpu_engine());
@@ -368,7 +368,7 @@ fn large<K: Key, V: Value>() {
     }
 }
 
-/// Checks batches on a few lines, in which keys come and go many times.
+/// Checks batches on tables of a few lines, in which keys are inserted and removed many times.
 fn small<K: Key, V: Value>() {
     for _ in 0..ROUNDS {
         on_those(linear_engines::<K, V>().chain(the_cpu_engine()), |_| case(14, 40, 40), run::<K, V>);

@@ -1,5 +1,5 @@
-//! The linear map under concurrency: many operations on few keys at the same time, and tests of the
-//! checker of their answers.
+//! The linear map under concurrency: many operations on few keys at the same time. The checker of
+//! their answers is tested, too.
 
 use gpu_kernels::double::{Double, PackedPair};
 use gpu_kernels::linear::slot::IfHeld;
@@ -16,8 +16,8 @@ use warpnest_tests::linear_checker::{Done, check_answers, check_linear_map, in_s
 use warpnest_tests::random::run_property;
 use warpnest_tests::{distinct_keys, of_all_widths};
 
-/// Returns a value that has a number of less than 2^32 in each of its halves of 32 bits, in the
-/// upper one by bits of all its bytes.
+/// Returns a value with `number`, less than 2^32, in its lower 32 bits. The upper 32 bits of a
+/// 64-bit value depend on `number`, too.
 fn value<V: Value>(number: u64) -> V {
     V::from_u64(number | u64::from((number as u32).wrapping_mul(0x9e37_79b1)) << 32)
 }
@@ -36,13 +36,13 @@ fn meet_at_few_keys<K: Key, V: Value>() {
         (next >> 33) % below
     };
     for round in 0.. {
-        // Each round another map: small and full, or with spare capacity.
+        // Each round has another map: a small full one, or one with spare capacity.
         let config = LinearConfig::default().load([0.99, 0.8][round % 2]).pairs([30_000, 0][round / 2 % 2]);
         let config = config.seed(round as u64);
         let mut map = if round % 3 == 0 { config.linear_probing() } else { config }.create::<K, V>(&device).unwrap();
         let mut before = HashMap::new();
         let distinct = [1, 3, 40, 2000][round % 4];
-        // Keys that share a home collide; the last one has a cell of its own.
+        // Keys with the same home line collide; the last key has a cell of its own.
         let home = |key: &K| search_order::<K, V>(map.table().layout(), *key).next();
         let candidates = (0..20_000).map(K::from_u64);
         let mut keys: Vec<K> = candidates.filter(|key| home(key) < Some(64)).take(distinct).collect();
@@ -51,7 +51,7 @@ fn meet_at_few_keys<K: Key, V: Value>() {
         for batch in 0..6 {
             let mut operation = |i: u64| {
                 let key = keys[random(keys.len() as u64) as usize];
-                // Every value of a batch is unique, so that answers tell their origin.
+                // Every value of a batch is unique, so each answer tells its origin.
                 let value = value(batch << 24 | i);
                 match random(8) {
                     0 => Get(key),
@@ -64,14 +64,14 @@ fn meet_at_few_keys<K: Key, V: Value>() {
             let answers = map.apply_many(&operations).unwrap();
             let after = check_linear_map(&map).unwrap().pairs;
             check_answers(&before, operations.into_iter().zip(answers), &after).unwrap();
-            // And insertions alone, which take the slots of removed keys again.
+            // These batches have insertions alone, which reuse the slots of removed keys.
             let some: Vec<K> = (0..5_000).map(|_| keys[random(keys.len() as u64) as usize]).collect();
             let values: Vec<V> = (0..5_000).map(|i| value(1 << 30 | i)).collect();
             let answers = map.replace_many(&some, &values).unwrap();
             let inserted = check_linear_map(&map).unwrap().pairs;
             let done = some.iter().zip(&values).map(|(&key, &value)| Insert(key, value)).zip(answers);
             check_answers(&after, done, &inserted).unwrap();
-            // And removals alone, which make some of them empty.
+            // These batches have removals alone, which make some of these slots empty.
             let gone: Vec<K> = (0..keys.len()).map(|_| keys[random(keys.len() as u64) as usize]).collect();
             let gone: Vec<K> = gone.iter().cycle().take(3 * gone.len()).copied().collect();
             let answers = map.remove_many(&gone).unwrap();
@@ -89,12 +89,12 @@ mod blocks_that_do_the_same_at_the_same_time_for_a_second_leave_answers_that_hav
     of_all_widths!(do_the_same);
 }
 
-/// Runs batches whose blocks all have the same keys in the same order. Threads that begin together
-/// come to each key together: to its first slot, to the slot of a removed key, to its removal.
+/// Runs batches whose blocks all have the same keys in the same order. Threads that begin at the
+/// same time then reach each key's slot at the same time, be it empty, removed or taken.
 fn do_the_same<K: Key, V: Value>() {
     type Make<K, V> = fn(K, V) -> LinearOperation<K, V>;
     let in_turn: Make<K, V> = |key, value| if value.to_u64() % 2 == 0 { Remove(key) } else { GetOrInsert(key, value) };
-    // The operation of all of a batch, and whether it is one of a mixed batch.
+    // The operation of every key in a batch, and whether it runs in a batch of mixed operations.
     let batches: [(Make<K, V>, bool); 10] = [
         (Insert, true),
         (|key, _| Remove(key), true),
@@ -148,8 +148,8 @@ mod different_keys_that_want_the_same_slot_at_the_same_time_take_the_first_ones 
     of_all_widths!(want_the_same_slot);
 }
 
-/// Checks keys that begin at the same slot at the same time: those that lose it must take the next
-/// one, and not go further.
+/// Checks keys whose searches begin concurrently at one slot. The keys that do not get it must take
+/// the next slot, and no later one.
 fn want_the_same_slot<K: Key, V: Value>() {
     let begin = Instant::now();
     let mut map = LinearConfig::default().seed(3).pairs(40_000).create::<K, V>(&Device::cpu()).unwrap();
@@ -161,19 +161,20 @@ fn want_the_same_slot<K: Key, V: Value>() {
             .push(key);
     }
     let homes: Vec<Vec<K>> = homes.into_values().filter(|keys| keys.len() >= 3).take(4096).collect();
-    // A block has the first keys of some homes, the next block their second ones.
+    // A block has the first keys of some homes, and the next block has their second keys.
     let block = |homes: &[Vec<K>]| (0..3).flat_map(|i| homes.iter().map(move |keys| keys[i])).collect::<Vec<K>>();
     let own = |key: K| value::<V>(key.to_u64());
     let keys: Vec<K> = homes.chunks(256).flat_map(block).collect();
     while begin.elapsed() < Duration::from_secs(1) {
-        // A removal by which a slot becomes empty: from now on insertions look before they take.
+        // This removal makes a slot empty, so later insertions search for the key before they take
+        // a slot.
         map.insert_many(&[K::ALL_ONES >> 1], &[value(1)]).unwrap();
         map.remove_many(&[K::ALL_ONES >> 1]).unwrap();
         let insertions: Vec<_> = keys.iter().map(|&key| Insert(key, own(key))).collect();
         assert!(map.apply_many(&insertions).unwrap().iter().all(Option::is_none));
         assert_eq!(check_linear_map(&map).unwrap().pairs.len(), keys.len());
         assert!(map.remove_many(&keys).unwrap().iter().zip(&keys).all(|(value, key)| *value == Some(own(*key))));
-        // The constants, and with them the homes, stay.
+        // Clearing keeps the constants and thereby the homes.
         map.clear().unwrap();
     }
 }
@@ -187,18 +188,18 @@ mod no_word_is_torn_beside_replacements {
 #[repr(align(16))]
 struct Aligned<T, const N: usize>([T; N]);
 
-/// Checks that words are read whole. Two threads insert and remove, two look up, all without pause
-/// at the same keys of one table. A value has its key and its turn in every part, so halves of two
-/// words do not fit together.
+/// Checks that words are read whole. Two threads insert and remove and two threads look up the same
+/// keys of one table, without pause. Every part of a value depends on its key and its turn, so
+/// halves of two different words do not fit together.
 fn whole<K: Key, V: Value>() {
     let layout = Layout { a: 0x9e37_79b9_7f4a_7c15, b: 0xd1b5_4a32_d192_ed03, lines: 2, linear: 1 };
     let (mut words, mut header) = (Aligned([PackedPair::<K, V>::ALL_ONES; 16]), Aligned([0u64; header::WORDS]));
     // SAFETY: the table lives until all threads have ended, and has as many slots as the layout
-    // says; all are changed by atomics alone.
+    // says. All threads access the words by atomics alone.
     let (slots, header) = unsafe { (Global::new(words.0.as_mut_ptr()), Global::new(header.0.as_mut_ptr())) };
     let table = InUse::<K, V>::new(slots, header, layout);
-    // Few, so that threads meet. One has the cell; the others differ in their upper halves alone,
-    // if they are wide.
+    // The few keys make threads meet. One key has the cell; the others differ in their upper halves
+    // if they have 64 bits.
     let keys = [K::ALL_ONES.to_u64(), 3, 3 | 1 << (K::BITS - 1)].map(K::from_u64);
     let made = |key: usize, turn: u64| value::<V>((1 + turn % (1 << 23)) << 8 | key as u64);
     let check = |key: usize, found: Option<V>| {
@@ -224,7 +225,7 @@ fn whole<K: Key, V: Value>() {
     });
 }
 
-/// Checks the walk along all operations against a search through all their orders.
+/// Checks the walk along all operations against a search through all orders of the operations.
 #[test]
 fn an_order_is_found_exactly_if_there_is_one() {
     fn search(state: Option<u32>, done: &mut Vec<Done<u32, u32>>, last: Option<u32>) -> bool {

@@ -1,5 +1,5 @@
-//! The slots of removed keys: no key is inserted twice because of them, and they are reused where
-//! they may be. The checker of the words finds damage.
+//! The slots of removed keys: they never make a key be inserted twice, and they are reused where
+//! that is allowed. Tests of the checker of the words follow.
 
 use std::collections::HashMap;
 use warpnest::linear::LinearKind;
@@ -33,8 +33,8 @@ fn own<K: Key, V: Value>(key: K) -> V {
     V::from_u64(key.to_u64() | key.to_u64() << 33)
 }
 
-/// Inserts each key with its value, one after the other, so that each is stored behind those
-/// before.
+/// Inserts each key with its value, one after the other, so each key is stored after the keys
+/// before it.
 fn insert_in_turn<K: Key, V: Value>(map: &mut LinearMap<K, V>, keys: &[K]) {
     keys.iter().for_each(|&key| assert_eq!(map.insert_many(&[key], &[own(key)]), Ok(1)));
 }
@@ -53,8 +53,8 @@ fn slot_number<K: Key, V: Value>(map: &LinearMap<K, V>, key: K) -> u64 {
     slot_number as u64
 }
 
-/// An insertion of one key that returns the key's value before. The last two must leave the slots
-/// of other removed keys alone.
+/// An insertion of one key that returns its earlier value; the flag says whether it keeps that. The
+/// last two must not reuse the slots of other removed keys.
 type Insertion<K, V> = (&'static str, bool, fn(&mut LinearMap<K, V>, K, V) -> Option<V>);
 
 fn insertions<K: Key, V: Value>() -> [Insertion<K, V>; 4] {
@@ -71,14 +71,14 @@ fn insertions<K: Key, V: Value>() -> [Insertion<K, V>; 4] {
     ]
 }
 
-/// Checks the case of cuCollections' issue 606: the key is there, a slot before it is freed, and
-/// the key is inserted once more.
+/// Checks the case of cuCollections' issue 606: a key is present, an earlier slot is freed, and the
+/// key is inserted again.
 #[parameterized(each_width)]
 fn a_key_behind_a_removed_one_is_found_and_not_inserted_again<K: Key, V: Value>() {
     for (engine, config) in linear_engines::<K, V>().flat_map(|engine| configs().map(|config| (engine, config))) {
         for (name, keeps, insert) in insertions::<K, V>() {
-            // The key is in the same bucket as the removed one, in the other one of the line,
-            // or in the next line.
+            // The key is in the same bucket as the removed key, in the other bucket of the line, or
+            // in the next line.
             for before in [1, bucket::<K, V>() as usize - 1, line::<K, V>() - 1, line::<K, V>(), line::<K, V>() + 2] {
                 for (removed, alone) in [0, before / 2, before - 1].into_iter().flat_map(|i| [(i, false), (i, true)]) {
                     let mut map = config.create::<K, V>(&engine.device).unwrap();
@@ -86,8 +86,8 @@ fn a_key_behind_a_removed_one_is_found_and_not_inserted_again<K: Key, V: Value>(
                     insert_in_turn(&mut map, &keys);
                     let key = keys[before];
                     let (slot, given_up) = (slot_number(&map, key), slot_number(&map, keys[removed]));
-                    // Removed alone, the key may leave an empty slot; among other operations it
-                    // never does.
+                    // A batch of removals alone may make the slot empty; a batch of mixed
+                    // operations never does.
                     let answer = if alone {
                         map.remove_many(&[keys[removed]])
                     } else {
@@ -144,7 +144,7 @@ fn a_removed_slot_serves_its_own_key_always_and_others_if_nothing_is_removed_mea
     }
 }
 
-/// Checks that a key that moves forward and its old removed slot do not hide each other.
+/// Checks that a key that moves to an earlier slot and its old removed slot do not hide each other.
 #[parameterized]
 fn a_key_that_came_back_to_an_earlier_slot_is_not_hidden_by_the_one_that_it_left<K: Key, V: Value>() {
     for (engine, config) in linear_engines::<K, V>().flat_map(|engine| configs().map(|config| (engine, config))) {
@@ -163,12 +163,12 @@ fn a_key_that_came_back_to_an_earlier_slot_is_not_hidden_by_the_one_that_it_left
             );
             assert_eq!(map.get_many(&[key]).unwrap(), [Some(value(8))]);
             assert_eq!(map.apply_many(&[GetOrInsert(key, value(9))]).unwrap(), [Some(value(8))]);
-            // Removed in both slots now: it comes back to the first.
+            // The key is now removed in both slots, and must return to the earlier.
             assert_eq!(map.apply_many(&[Remove(key), Remove(key)]).unwrap().iter().flatten().count(), 1);
             assert_eq!((map.get_many(&[key]).unwrap(), map.contains_many(&[key]).unwrap()), (vec![None], vec![false]));
             assert_eq!(map.apply_many(&[Insert(key, value(10))]).unwrap(), [None]);
             assert_eq!(slot_number(&map, key), near);
-            // Others take the slot that it left.
+            // Other keys take the slot that the key left.
             assert_eq!(map.insert_many(&keys[far + 1..], &[1, 2].map(value)).unwrap(), 2);
             let found = check_linear_map(&map).unwrap();
             assert!(
@@ -184,7 +184,7 @@ fn a_key_that_came_back_to_an_earlier_slot_is_not_hidden_by_the_one_that_it_left
     }
 }
 
-/// Checks slots and probes: every search reads every slot once, if it must.
+/// Checks that every search reads every slot exactly once if it finds nothing earlier.
 #[parameterized]
 fn every_search_leads_to_every_slot<K: Key, V: Value>() {
     for (pairs, config) in [0, 20, 100, 1000].into_iter().flat_map(|pairs| configs().map(|config| (pairs, config))) {
@@ -211,15 +211,15 @@ fn operations_of_unknown_kinds_do_nothing_and_answer_nothing() {
         let keys: Vec<K> = (0..n).map(|i| [one, two, three, K::ALL_ONES][i % 4]).collect();
         let of: Vec<u32> = (0..n).map(|i| kinds[i % kinds.len()]).collect();
         let words_in = |elements: &[u32]| Buffer::from_slice(device, elements).unwrap();
-        // No fold is among them, so none makes what is no value.
+        // None of these kinds is a fold, so none produces an invalid value.
         let (words_of_kinds, none_of_them) = (words_in(&of), words_in(&[]));
-        // SAFETY: kinds are words, which nobody writes.
+        // SAFETY: kinds are words, and nobody writes to this buffer.
         let kinds_in = |words: &Buffer<u32>| unsafe {
             Buffer::<LinearKind<V>>::from_foreign(device, words.address(), words.len()).unwrap()
         };
         let keys_in = |elements: &[K]| Buffer::from_slice(device, elements).unwrap();
         let values_in = |elements: &[V]| Buffer::from_slice(device, elements).unwrap();
-        // The old contents of the answers must be gone.
+        // The old contents of the answers must be overwritten.
         let mut answers = map.get_many_on(stream, &keys_in(&vec![one; n])).unwrap();
         map.reserve(n).unwrap();
         let before = (*map.table().layout(), words_of(&map).unwrap());
@@ -259,7 +259,7 @@ fn operations_of_unknown_kinds_do_nothing_and_answer_nothing() {
     in_all_widths!(on_all());
 }
 
-/// A change of the words of the slots, or of those beside them.
+/// A change to the words of the slots or of the header.
 type Damage<'d, W> = dyn Fn(&mut [W], &mut [u64]) + 'd;
 
 #[parameterized]
@@ -294,7 +294,7 @@ fn the_checker_finds_damage<K: Key, V: Value>() {
     }
 }
 
-/// Checks that the map's own figures are compared with the words, too.
+/// Checks that the checker also compares the map's own figures with the words.
 #[parameterized]
 fn the_checker_finds_that_a_map_counts_wrong<K: Key, V: Value>() {
     let mut map = configs()[0].create::<K, V>(&Device::cpu()).unwrap();
@@ -309,8 +309,8 @@ fn the_checker_finds_that_a_map_counts_wrong<K: Key, V: Value>() {
         (living, removed_word::<K, V>(two), "keys"),
         (removed, empty_word::<K, V>(), "slots"),
     ] {
-        // SAFETY: the buffer has this slot, its words are of this type, and no kernel runs on
-        // the CPU when no call does.
+        // SAFETY: the buffer has this slot, its words are of this type, and no kernel runs on the
+        // CPU outside a call.
         let all = unsafe { Global::new(map.table().words().address() as *mut PackedPair<K, V>) };
         all.store(slot, word);
         let found = check_linear_map(&map).unwrap_err();

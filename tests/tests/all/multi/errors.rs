@@ -1,7 +1,7 @@
-//! Invalid requests to the multimap, on every engine and on every base table: they are refused.
+//! Invalid requests to the multimap, which are refused on every engine and on every base table.
 //!
-//! `multi/properties.rs` has the rebuilds that are refused, and `multi/faults.rs` the failures that
-//! come from the device.
+//! `multi/properties.rs` tests the rebuilds that are refused, and `multi/faults.rs` tests device
+//! failures.
 
 use warpnest::design::Config;
 use warpnest::error::ConfigError;

@@ -1,4 +1,4 @@
-//! Failures of the device while a multimap is built, rebuilt or asked.
+//! Failures of the device while a multimap is built, rebuilt or queried.
 
 use super::properties::wrong;
 use std::sync::atomic::AtomicU32;
@@ -7,8 +7,8 @@ use warpnest::{Buffer, Device, Error, MultiConfig};
 use warpnest_tests::forms::Form;
 use warpnest_tests::{counting, distinct_keys, faulty, only, values};
 
-/// Lets each launch or allocation of a rebuild fail: it must be an error that leaves no pairs, and
-/// the next rebuild succeeds.
+/// Lets each launch or allocation of a rebuild fail. The rebuild must return an error and leave the
+/// map empty, and the next rebuild must succeed.
 fn after_a_failed_rebuild_the_map_is_empty<F: Form>() {
     fn with<F: Form>(device: &Device, left: &AtomicU32) -> u32 {
         let keys: Vec<u32> = distinct_keys::<u32>(3000, 2).iter().map(|key| key % 1000).collect();
@@ -33,11 +33,10 @@ fn after_a_failed_rebuild_the_map_is_empty<F: Form>() {
     assert!(with::<F>(&device, &counts.allocations) >= 8);
 }
 
-/// Lets each launch or allocation of a call fail: it must be an error, and the map answers as
-/// before.
+/// Lets each launch or allocation of a call fail. The call must return an error, and the map must
+/// still answer as before.
 fn what_fails_says_so<F: Form>() {
-    // So many different keys that a page map of them would begin with a split, if they were in no
-    // order.
+    // With this many different keys in no order, a build of a page map would begin with a split.
     let keys: Vec<u32> = distinct_keys::<u32>(6000, 1).iter().map(|key| key % 5000).collect();
     let numbers: Vec<u32> = values(keys.len());
     let (device, launches) = faulty();
@@ -47,13 +46,13 @@ fn what_fails_says_so<F: Form>() {
         let Error::Kernel { kernel, .. } = error else { panic!("{error}") };
         kernels.push(kernel);
     }
-    // The sort, and no split or pass of the table's own; different keys need no census, and no last
-    // pair.
+    // The build launches the sort, and no split or pass of the base table. All keys differ, so
+    // there is no census and no search for last pairs.
     let times = |name: &str| kernels.iter().filter(|kernel| kernel.starts_with(name)).count();
     assert_eq!(times("radix_partition"), 4, "{kernels:?}");
     let unwanted = ["page_split", "cuckoo_census", "cuckoo_last", "cuckoo_store"];
     assert_eq!(unwanted.map(times), [0; 4], "{kernels:?}");
-    // Some tables are built of no keys first.
+    // Some base tables are first built from no keys.
     let builds = ["page_build", "cuckoo_insert", "two_level_build"].map(times).iter().sum::<usize>();
     assert!((1..=2).contains(&builds), "{kernels:?}");
     let map = config.build(&device, &keys, &numbers).unwrap();

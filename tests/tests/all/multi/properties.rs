@@ -1,5 +1,5 @@
-//! The multimap beside `BTreeMap<K, Vec<V>>`, on every engine and on every base table. Every key
-//! has all of its values, in the order of the input.
+//! The multimap, compared with `BTreeMap<K, Vec<V>>` on every engine and on every base table. Every
+//! key has all of its values, in the order of the input.
 
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -90,8 +90,8 @@ fn listed<K: Key, V: Value, D: Ids>(map: &MultiMap<K, V, D>, all: &BTreeMap<K, V
             return Err(format!("key {key} has {list:?}, and alone {got:?}, {there}"));
         }
     }
-    // Every key's values in their order, and the values as the map has them: copies of a key are
-    // adjacent then.
+    // Every key's values are listed in their order, and all values as the map stores them, so
+    // copies of a key are adjacent.
     let (keys, values): (Vec<K>, Vec<V>) = pairs.iter().copied().unzip();
     let in_groups = map.value_buffer().download(map.device().default_stream()).map_err(said)?;
     if reference(&keys, &values) != *all || values != in_groups {
@@ -157,14 +157,14 @@ fn edges<F: Form>() {
     fn with<F: Form + FormOf, K: Key, V: Value>(device: &Device) {
         let config = MultiConfig::on(F::with(5, 0.8));
         let (zero, ones) = (K::default(), K::ALL_ONES);
-        // Nothing, one pair, all of one key: more than a block of values.
+        // There are no pairs, one pair, or pairs of one key, more than a block has threads.
         for keys in [&[][..], &[zero], &[ones], &[ones, zero, ones], &[ones; 33], &[zero; 300]] {
             right::<F, K, V>(device, &config, keys);
         }
         for pairs in [31, 32, 33, 255, 256, 257] {
             right::<F, K, V>(device, &config, &distinct_keys::<K>(pairs, 3));
         }
-        // One key with most of the values, between others with one each.
+        // One key has most of the values, between other keys with one value each.
         let one: Vec<K> = (0..400u64).map(|i| K::from_u64(if i % 8 == 0 { i } else { 9 })).collect();
         right::<F, K, V>(device, &config, &one);
     }
@@ -173,7 +173,7 @@ fn edges<F: Form>() {
     });
 }
 
-/// Checks many keys with one value, and one key with many.
+/// Checks many keys with one value each up to few keys with many values.
 fn however_values_are_shared_out<F: Form>() {
     let device = Device::best().unwrap();
     let config = MultiConfig::on(Config::<F>::default());
@@ -219,8 +219,8 @@ fn two_builds_with_one_seed_group_alike<F: Form>() {
     });
 }
 
-/// Checks keys that all fall into one page under the constants by which they were sorted: the table
-/// of keys takes others.
+/// Checks keys that all belong to one page under the constants by which they were sorted. The table
+/// of keys must draw other constants.
 #[parameterized]
 fn keys_that_all_fall_into_one_page_take_other_constants<K: Key>(device: &Device) {
     let config = MultiConfig::on(PageConfig::default().seed(8));
@@ -236,7 +236,8 @@ fn keys_that_all_fall_into_one_page_take_other_constants<K: Key>(device: &Device
     assert_eq!(wrong(&map, &keys, &values(keys.len()), &[]), Ok(()));
 }
 
-/// Checks one key with most values, which would overflow a bin of any split: there is none.
+/// Checks one key with most of the values, which would overflow a bin of any split. There must be
+/// no split.
 #[parameterized]
 fn a_key_with_most_of_the_values_is_not_counted_in_the_map_of_keys(device: &Device) {
     let keys: Vec<u32> = (0..40_000).map(|i| if i % 8 == 0 { i } else { 77 }).collect();
@@ -246,8 +247,8 @@ fn a_key_with_most_of_the_values_is_not_counted_in_the_map_of_keys(device: &Devi
     assert_eq!(wrong(&map, &keys, &values(keys.len()), &[]), Ok(()));
 }
 
-/// Checks that adjacent threads of a cuckoo table begin at adjacent slots, since the keys are in
-/// the table's order by the first constants.
+/// Checks that adjacent threads of a cuckoo table begin at adjacent slots, since the keys are
+/// sorted in the table's order by its first constants.
 #[parameterized]
 fn the_sorted_keys_are_in_the_order_of_the_table(device: &Device) {
     let keys: Vec<u64> = distinct_keys::<u64>(3000, 1).iter().map(|key| key % 2900).collect();
@@ -260,7 +261,7 @@ fn the_sorted_keys_are_in_the_order_of_the_table(device: &Device) {
     assert!(slots.is_sorted(), "{slots:?}");
 }
 
-/// Checks a family without an order.
+/// Checks a hash family that orders no keys.
 #[parameterized]
 fn another_family_than_the_mix_is_served_as_well(device: &Device) {
     let keys: Vec<u32> = distinct_keys::<u32>(3000, 5).iter().map(|key| key % 2900).collect();
@@ -268,8 +269,8 @@ fn another_family_than_the_mix_is_served_as_well(device: &Device) {
     right::<_, u32, u32>(device, &MultiConfig::on(config), &keys);
 }
 
-/// Checks the memory that the configuration announces: the most that a map keeps, and the most of
-/// its build.
+/// Checks the memory that the configuration announces: the most that a map keeps, and the most that
+/// its build uses.
 fn memory_is_what_was_said<F: Form>() {
     use std::sync::atomic::Ordering::Relaxed;
     fn with<F: Form + FormOf, K: Key, V: Value>() {
@@ -287,7 +288,8 @@ fn memory_is_what_was_said<F: Form>() {
                 let (said, keeps) = (config.memory_bytes::<K, V>(pairs).unwrap(), counts.bytes.load(Relaxed) - before);
                 let kept = map.memory_bytes();
                 assert!(kept == said || multiplicity > 1 && kept < said, "{pairs} pairs: {kept} and {said}");
-                // The map's own scratch consists of arrays without elements, 16 bytes each.
+                // The map's own scratch consists of arrays without elements, which take 16 bytes
+                // each.
                 assert!(
                     (kept..=kept + 160).contains(&(keeps as usize)),
                     "{pairs} pairs keep {keeps} bytes, and {kept} were said"

@@ -1,5 +1,5 @@
-//! The page map beside `std::collections::HashMap`, through sequences of all that it can do, on
-//! every engine. Its words are checked after each step.
+//! The page map, compared with `std::collections::HashMap` through sequences of all its operations,
+//! on every engine. Its words are checked after each step.
 
 use proptest::prelude::*;
 use std::collections::HashMap;
@@ -9,8 +9,8 @@ use warpnest_tests::changing::stepping::{change, few};
 use warpnest_tests::changing::steps::{Step, fail, step, values_of};
 use warpnest_tests::{TestEngine, maps, of_all_widths, on_every_engine};
 
-/// Returns a strategy for configurations, which promise unique keys or do not. By the least loads
-/// and the largest capacities buckets have five slots and there are many pages.
+/// Returns a strategy for configurations, with or without the promise of unique keys. At the lowest
+/// loads and the largest capacities there are many pages, and buckets have five slots.
 fn config(most: usize) -> impl Strategy<Value = (PageConfig, bool)> {
     let lowest = if most > 300 { 0.002 } else { 0.02 };
     let load = prop_oneof![2 => 0.05..=1.0f64, 2 => Just(0.8), 1 => Just(1.0), 1 => lowest..0.05f64];
@@ -21,7 +21,7 @@ fn config(most: usize) -> impl Strategy<Value = (PageConfig, bool)> {
     })
 }
 
-/// Does a step with a map and its reference, and returns keys to look up.
+/// Applies a step to a map and its reference, and returns keys to look up.
 fn take<K: Key, V: Value>(
     map: &mut PageMap<K, V>,
     reference: &mut HashMap<K, V>,
@@ -78,7 +78,8 @@ fn as_a_hash_map<K: Key, V: Value>() {
         for step in steps {
             let queries = take(&mut map, &mut reference, if unique { step.unique() } else { step })?;
             maps::check(&map, &reference, &queries).map_err(TestCaseError::fail)?;
-            // What was full by chance may have more; what grew or was built has capacity.
+            // The capacity covers all keys, whether the map was built, has grown, or had slots
+            // left.
             prop_assert!(map.capacity() >= map.len(), "{} of {} keys", map.capacity(), map.len());
         }
         Ok(())

@@ -1,5 +1,5 @@
 //! Edge cases of a page map that changes: capacity and growth, batches of one key, keys that all
-//! fall into one page, and sizes.
+//! belong to one page, and sizes.
 
 use std::collections::HashMap;
 use warpnest::error::InputError;
@@ -16,7 +16,7 @@ fn default() -> PageConfig {
     PageConfig::default().seed(11)
 }
 
-/// Returns the configurations of few pages and of many, full and nearly empty.
+/// Returns configurations with few and with many pages, full and nearly empty.
 fn configs() -> [PageConfig; 4] {
     [default(), default().load(1.0), default().load(0.02), default().pairs(300).load(0.05).assume_unique()]
 }
@@ -41,8 +41,8 @@ fn one_key_at_a_time<K: Key, V: Value>() {
     on_all(|device| configs().iter().for_each(|config| edges::one_key_at_a_time::<_, K, V>(device, config)));
 }
 
-/// Checks batches that are small beside the table: their pairs go to it directly, by warps that
-/// come in any order.
+/// Checks batches that are small relative to the table. Their pairs are inserted directly into the
+/// table, by warps that run in any order.
 #[test]
 fn of_equal_keys_in_a_small_batch_the_last_pair_counts() {
     const HELD: usize = 2048;
@@ -53,7 +53,8 @@ fn of_equal_keys_in_a_small_batch_the_last_pair_counts() {
             let full = default().build(device, &held, &values(&held)).unwrap();
             for few in [1, 2, 7, 40, BATCH] {
                 let mut map = full.try_clone().unwrap();
-                // Four such batches are a quarter of the keys: one more would rewrite the pages.
+                // Four such batches have a quarter of the keys; another one would rewrite the
+                // pages.
                 for batch in 1..=4 {
                     let keys: Vec<K> = (0..BATCH).map(|i| held[i * i % few]).collect();
                     let new: Vec<V> = (0..BATCH).map(|i| V::from_u64((batch * HELD + i) as u64)).collect();
@@ -102,8 +103,8 @@ fn every_extreme_key_comes_and_goes_with_every_extreme_value<K: Key, V: Value>(d
     }
 }
 
-/// Checks that a map is not made larger up to its capacity, and one and a half times as large by
-/// the next key.
+/// Checks that a map does not grow up to its capacity, and that the next key makes it at least one
+/// and a half times as large.
 #[test]
 fn a_map_grows_when_it_has_more_keys_than_its_capacity_and_not_before() {
     fn with<K: Key, V: Value>(device: &Device, config: &PageConfig, pairs_before: usize) {
@@ -122,7 +123,7 @@ fn a_map_grows_when_it_has_more_keys_than_its_capacity_and_not_before() {
             (there, batch) = (end, 2 * batch);
         }
         equals(&map, &pairs(&keys[..capacity]));
-        // All keys that there are, and half of them twice, need no more capacity.
+        // All present keys, half of them twice, need no more capacity.
         let again = [&keys[..capacity], &keys[..capacity / 2]].concat();
         assert_eq!(map.insert_many(&again, &values(&again)), Ok(0));
         assert_eq!((map.capacity(), map.memory_bytes()), (capacity, memory));
@@ -133,7 +134,7 @@ fn a_map_grows_when_it_has_more_keys_than_its_capacity_and_not_before() {
     fn of_all_sizes<K: Key, V: Value>() {
         on_each_engine(|engine| {
             for n in [1, 20, 200, 700, 3000].into_iter().filter(|&n| n <= engine.max_items.min(3000)) {
-                // At full load a page may be full before the table is.
+                // At a load of 1, a page may be full before the table is, so it is not tried.
                 for config in [default(), default().load(0.8), default().load(0.1)] {
                     with::<K, V>(&engine.device, &config, n);
                 }
@@ -209,8 +210,8 @@ fn one_key_in_a_batch_larger_than_the_table<K: Key, V: Value>(engine: &TestEngin
     }
 }
 
-/// Fills the first page of a table of at least two, with all keys at once and with a few at a time,
-/// and checks that the map grows when the page is full, long before all pages are.
+/// Fills the first page of a table of at least two pages, with all keys at once and with a few at a
+/// time. The map must grow when that page is full, long before all pages are.
 #[parameterized]
 fn keys_that_all_fall_into_one_page_make_the_map_grow(engine: &TestEngine) {
     for (first, rest) in [(1usize, 1200), (1000, 60), (1000, 200)] {

@@ -1,5 +1,5 @@
-//! The state of a page map and a page set after any failure of any operation of a batch: it is as
-//! it was, or as it should be, or empty, and then the error says so.
+//! The state of a page map and a page set after any failure of any operation of a batch. The table
+//! is as it was, as it should be, or empty; if it was emptied, the error says so.
 
 use std::collections::HashSet;
 use warpnest::design::BulkSet;
@@ -17,7 +17,7 @@ use warpnest_tests::sets::holds;
 /// A change of a map of the keys `old`.
 type Change = fn(&mut PageMap<u32, u64>, &Stream, old: &[u32], new: &[u32]) -> Result<()>;
 
-/// What a change leaves, of the old keys and of the new ones.
+/// A change, and the keys that it leaves, given the old and the new keys.
 struct Case {
     name: &'static str,
     change: Change,
@@ -95,14 +95,14 @@ const CASES: [Case; 11] = [
     },
 ];
 
-/// Checks a map after a call that may have failed; returns whether it was emptied. The words of an
-/// empty one are checked if they can have been overwritten.
+/// Checks a map after a call that may have failed, and returns whether the map was emptied. The
+/// words of an emptied map are checked if `overwritten` says that they were cleared.
 fn check(map: &PageMap<u32, u64>, done: &Result<()>, (before, left): (&[u32], &[u32]), overwritten: bool) -> bool {
     match done {
         Ok(()) => equals(map, &pairs(left)),
         Err(Error::Emptied { source }) => {
             assert!(is_planted(source), "{source}");
-            // If all that follows fails the words stay, and nothing is found in them.
+            // If all later operations fail the words stay, but lookups find nothing in them.
             assert_eq!((map.len(), map.to_pairs()), (0, Ok(vec![])));
             assert_eq!(map.contains_many(before), Ok(vec![false; before.len()]));
             if overwritten {
@@ -112,7 +112,7 @@ fn check(map: &PageMap<u32, u64>, done: &Result<()>, (before, left): (&[u32], &[
         }
         Err(error) => {
             assert!(is_planted(error), "{error}");
-            // What comes after a change, as the answers of a removal, may fail.
+            // The work after a change may fail, such as downloading the answers of a removal.
             let there = [before, left, &[]].into_iter().find(|keys| keys.len() == map.len());
             if map.is_empty() && !overwritten {
                 assert_eq!(map.contains_many(before), Ok(vec![false; before.len()]));
@@ -130,7 +130,7 @@ fn whatever_fails_in_a_batch_the_map_is_as_it_was_or_says_that_it_is_empty() {
     let stream = device.stream().unwrap();
     let old: Vec<u32> = distinct_keys(300, 2);
     let new: Vec<u32> = distinct_keys(1500, 1 << 20);
-    // Few pairs a page, so that there are several pages.
+    // There are few pairs a page, so there are several pages.
     for config in [PageConfig::default().seed(2).pairs(500), PageConfig::default().seed(2).load(0.05).pairs(500)] {
         let begin = || {
             let mut map = config.build::<u32, u64>(&device, &old, &values(&old)).unwrap();
@@ -164,8 +164,8 @@ fn whatever_fails_in_a_batch_the_map_is_as_it_was_or_says_that_it_is_empty() {
     assert_eq!(plan.bytes(), 0, "some bytes were not given back");
 }
 
-/// Checks that a batch of which a page cannot take all pairs is in the map, or leaves it as it was,
-/// or empty: a part of it was there when the map had to grow.
+/// Checks a batch with more pairs than a page can take. After a failure the map has the batch, is
+/// as it was, or is empty, because it had a part of the batch when it had to grow.
 #[test]
 fn whatever_fails_when_a_page_is_full_the_map_is_as_it_was_or_says_that_it_is_empty() {
     let (device, plan) = planted();
@@ -177,12 +177,12 @@ fn whatever_fails_when_a_page_is_full_the_map_is_as_it_was_or_says_that_it_is_em
     let mut keys: Vec<u32> = (0..slots as u64 + 200).map(|i| key_of_page(&layout, 0, spread(i))).collect();
     keys.sort_unstable();
     keys.dedup();
-    // A batch that is large beside the table, and one that goes to its buckets first.
+    // The first batch is large relative to the table; the second one goes directly to its buckets.
     for (there, end) in [(2, keys.len()), (slots - 24, slots + 30)] {
         let (before, batch) = keys[..end].split_at(there);
         let begin = || {
             let mut map = empty.try_clone().unwrap();
-            // First as many as a build places in one page, and then a few at a time.
+            // First come as many pairs as a build places in a page, then a few at a time.
             let (built, added) = before.split_at(before.len().min(slots * 4 / 5));
             for keys in std::iter::once(built).chain(added.chunks(40)) {
                 map.insert_many(keys, &values(keys)).unwrap();

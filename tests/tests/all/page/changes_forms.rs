@@ -1,5 +1,5 @@
-//! Batches into and out of the first pages of tables of every form, directly and page by page: what
-//! no table does that is small enough for every engine.
+//! Batches of insertions and removals in the first pages of tables of every form, directly and page
+//! by page. Tables that are small enough for every engine do not have all forms.
 
 use super::small_pages::{narrow, pairs, value, wide};
 use gpu_kernels::page::{Layout, header};
@@ -13,10 +13,10 @@ use warpnest_tests::page_checker::{pairs_of_pages, same_pairs};
 use warpnest_tests::pages::Pages;
 use warpnest_tests::{at, on_all, parameterized};
 
-/// The share of the slots that is taken at most, in percent.
+/// The largest share of the slots that is taken, in percent.
 const LOAD: usize = 80;
 
-/// The ways of the batches of additions and of removals, one after the other.
+/// The ways of the batches of insertions and of removals, one after the other.
 const WAYS: [(Way, Way); 8] = [
     (Way::Directly, Way::Directly),
     (Way::Directly, Way::Directly),
@@ -45,7 +45,7 @@ fn check<K: Key, V: Payload>(
     }
 }
 
-/// Fills two pages, and adds and removes a part of their pairs again and again.
+/// Fills two pages, and repeatedly adds and removes a part of their pairs.
 fn come_and_go<K: Key, V: Payload>(device: &Device, layout: Layout) {
     let _at = at(format!("{} slots, {} candidates, on {}", layout.slots, layout.candidates, device.name()));
     let n = (layout.page_buckets * layout.slots) as usize * LOAD / 100;
@@ -57,11 +57,12 @@ fn come_and_go<K: Key, V: Payload>(device: &Device, layout: Layout) {
     check(device, &pages, &reference, &keys).unwrap();
     for (round, (add, remove)) in WAYS.into_iter().enumerate() {
         let _at = at(format!("round {round}"));
-        // On a GPU pairs are added in order only where there are no holes.
+        // On a GPU, pairs are added in order only to pages without holes.
         if add == Way::ByPagesInOrder && pages.layout.holes != 0 && V::VALUE_BITS != 0 {
             pages.remove(device, Way::ByPages, &[]).unwrap();
         }
-        // A third of the keys, some of which are there; as many as take their share of the slots.
+        // The batch has two thirds of the keys, some of which are present, but no more new keys
+        // than the load allows.
         let mut there = [0, 1].map(|page| of_pages[page].iter().filter(|pair| reference.contains_key(&pair.0)).count());
         let mut batch = Vec::new();
         for (page, pairs) in of_pages.iter().enumerate() {
@@ -92,8 +93,8 @@ fn come_and_go<K: Key, V: Payload>(device: &Device, layout: Layout) {
     }
 }
 
-/// Adds batches to a page until it cannot take one, so that pairs are evicted before that. Page by
-/// page, each pair comes three times in its batch.
+/// Adds batches to a page until it cannot take one; before that, pairs are evicted. If the batches
+/// go page by page, each pair is in its batch three times.
 fn fill_up<K: Key, V: Payload>(device: &Device, layout: Layout) {
     let slots = (layout.page_buckets * layout.slots) as usize;
     let all = pairs::<K, V>(&layout, 0, slots + slots / 8, 11);
@@ -119,7 +120,7 @@ fn fill_up<K: Key, V: Payload>(device: &Device, layout: Layout) {
     }
 }
 
-/// Adds to a page, and removes from it, so many keys that each thread of a block takes several.
+/// Adds so many keys to a page, and removes so many, that each thread of a block processes several.
 fn many_at_once<K: Key, V: Payload>(device: &Device, page_bits: u32) {
     let layout = Layout::new::<K, V>(0x0123_4567_89ab_cdef, 0xfedc_ba98_7654_3210, page_bits, 604);
     let _at = at(format!("{} slots, {} candidates, on {}", layout.slots, layout.candidates, device.name()));

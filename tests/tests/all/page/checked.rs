@@ -1,5 +1,5 @@
-//! The checking engine on the build of a page: it finds a planted missing barrier, and none missing
-//! in the library's build.
+//! The checking engine on the build of a page: it finds a barrier that is missing on purpose, and
+//! no missing barrier in the library's build.
 
 use gpu_kernels::kernel;
 use gpu_kernels::seam::{Block, Global, Kernel, Shared, checked::Checker};
@@ -17,10 +17,10 @@ use warpnest_tests::random::derived;
 use warpnest_tests::{CheckedRunner, distinct_keys, is_thorough};
 
 kernel! {
-    /// A page's build in small, one pair a thread: empty tags, slots taken by compare-and-exchange,
-    /// the last pair of each key, and the output. `missing` is the number of the step after which
-    /// the barrier is left out. `out` becomes the slots' pairs, counted from 1, and behind them the
-    /// number of pairs with a key that was there.
+    /// A small version of a page's build, with one pair a thread: empty tags, slots taken by
+    /// compare-and-exchange, the last pair of each key, and the output. The barrier after step
+    /// `missing` is left out. `out` receives the index of each slot's pair, counted from 1, and
+    /// then the count of pairs whose key was present.
     SmallPage<>, "test_small_page", threads 64, shared words: u32 = 64 + 64 + 1;
     { keys: Global<u32>, out: Global<u32>, missing: u32 }
 }
@@ -74,11 +74,11 @@ impl SmallPage {
     }
 }
 
-/// Returns the conflicts of a run, and its output. Each key comes twice.
+/// Returns the count of conflicts of a run, and its output. Each key occurs twice.
 fn small_page(shuffle: u64, missing: u32) -> (u64, Vec<u32>) {
     let mut keys: Vec<u32> = (0..64).map(|i| i % 32 * 12_345).collect();
     let (mut out, checker) = (vec![0; 65], Checker::new(shuffle));
-    // SAFETY: 64 keys and 65 words, which outlive the run.
+    // SAFETY: 64 keys and 65 words outlive the run.
     unsafe {
         let (keys, out) = (Global::new(keys.as_mut_ptr()), Global::new(out.as_mut_ptr()));
         SmallPage { keys, out, missing }.run_checked(0, 1, &checker);
@@ -109,8 +109,8 @@ fn each_barrier_of_a_page_that_is_left_out_is_noticed() {
 /// Builds on a checking engine, where a conflict in any kernel is an error, and compares
 /// everything.
 ///
-/// A conflict shows in any order of the threads, except where the order decides what they do. So
-/// one order is tried, and another in the next run.
+/// A conflict shows in every order of the threads, except where the order decides what the threads
+/// do. So each run tries a single order, which differs from run to run.
 fn no_conflicts<K: Key, V: Value>(config: &PageConfig, keys: &[K]) -> PageReport {
     let mut report = None;
     for shuffle in 0..if is_thorough() { 3 } else { 1 } {
@@ -129,7 +129,7 @@ fn inputs<K: Key, V: Value>() {
     let any: Vec<K> = distinct_keys(900, 1);
     let repeated: Vec<K> = (0..900).map(|i| any[(i * i) % 300]).collect();
     let copies: Vec<K> = (0..500).map(|i| if i % 5 == 0 { K::ALL_ONES } else { any[i % 2] }).collect();
-    // One page, four pages, and so full that pairs are moved.
+    // There is one page, there are four, or pairs must be moved.
     for config in [default.clone(), default.clone().load(0.1), default.clone().load(1.0)] {
         for config in [config.clone(), config.timings()] {
             no_conflicts::<K, V>(&config, &any);
@@ -140,8 +140,8 @@ fn inputs<K: Key, V: Value>() {
             no_conflicts::<K, V>(&config, &[]);
         }
     }
-    // Many pages, for which the copies of one key make a skewed bin; and few, whose bins they
-    // overflow.
+    // With many pages, the copies of one key make a skewed bin; with few pages, they overflow a
+    // bin.
     let pair_bytes = (K::BITS + V::BITS) as f64 / 8.0;
     let bucket_bytes = if K::BITS + V::BITS == 64 { 32.0 } else { 64.0 };
     let split =
@@ -151,7 +151,7 @@ fn inputs<K: Key, V: Value>() {
     assert!(skewed.skewed && !skewed.counted && !skewed.split_again, "{skewed:?}");
     let again = no_conflicts::<K, V>(&split(6.0, 600), &most);
     assert!(again.split_again && !again.counted, "{again:?}");
-    // And two splits, whose first one overflows.
+    // The first of two splits overflows.
     let often: Vec<K> = (0..300).map(|i| if i % 2 == 0 { any[i] } else { K::default() }).collect();
     let counted = no_conflicts::<K, V>(&split(2700.0, 300), &often);
     assert!(counted.counted && !counted.split_again, "{counted:?}");
@@ -181,12 +181,12 @@ fn splits_of_several_tiles_whose_blocks_look_back_have_no_conflicts() {
     }
 }
 
-/// Checks as many pages as one split cannot tell apart.
+/// Checks more pages than one split can distinguish.
 #[test]
 fn two_splits_have_no_conflicts() {
     fn with<K: Key + Value>(keys: &[K], unique: bool) {
         let device = Device::from_engine(HostEngine::new(CheckedRunner::new(4))).unwrap();
-        // With so many buckets, and only then, pages of the usual size are too many for one split.
+        // Only with this many buckets are there too many pages of the usual size for one split.
         let (pair, bucket) = (2.0 * K::BITS as f64, 8.0 * K::BITS as f64);
         let config = PageConfig::default().seed(3).load(2000.0 * pair / (800_000.0 * bucket));
         let config = if unique { config.assume_unique() } else { config };
@@ -197,13 +197,13 @@ fn two_splits_have_no_conflicts() {
     let copies = |i: u64| if i.is_multiple_of(3) { 7 } else { i * i };
     with(&(0..2000).map(|i| copies(i) as u32).collect::<Vec<u32>>(), false);
     with(&(0..2000).map(copies).collect::<Vec<u64>>(), false);
-    // Without order, key and value are stored side by side between the splits.
+    // Without order, a key and its value are stored next to each other between the splits.
     with(&distinct_keys::<u32>(2000, 5), true);
     with(&distinct_keys::<u64>(2000, 5), true);
 }
 
-/// Checks pages so full that pairs are left when their candidates are full, and evictions free
-/// slots for them.
+/// Checks pages that are so full that some pairs find all their candidates full, until evictions
+/// free slots for them.
 #[test]
 fn pairs_that_need_room_are_moved_without_a_conflict() {
     fn with<K: Key, V: Value>(page_bits: u32, pairs: usize) {

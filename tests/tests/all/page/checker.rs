@@ -1,5 +1,5 @@
-//! The checker of page maps can fail: every kind of damage to a table's words is found, and words
-//! without a meaning are ignored.
+//! Tests of the checker of page maps: it finds every kind of damage to a table's words, and ignores
+//! words without a meaning.
 
 use gpu_kernels::page::Layout;
 use gpu_kernels::types::{Nothing, Payload, Scalar, WordOf};
@@ -12,7 +12,7 @@ use warpnest_tests::page_checker::{check_page_map, pairs_of_pages, same_pairs};
 use warpnest_tests::page_words::{Shape, Slot, Words};
 use warpnest_tests::pages::{Pages, key_of_page};
 
-/// A table on the host, to be damaged.
+/// A table on the host, which tests damage.
 #[derive(Clone)]
 struct Table<K: Key, V: Payload> {
     layout: Layout,
@@ -27,12 +27,12 @@ impl<K: Key, V: Payload> Table<K, V> {
         same_pairs(&pairs_of_pages::<K, V>(&self.layout, &self.words.words, self.pages)?, &self.pairs)
     }
 
-    /// Returns the 64-bit words of so many buckets.
+    /// Returns the count of 64-bit words of `buckets` buckets.
     fn words_of(&self, buckets: usize) -> usize {
         self.words.bits as usize * buckets * 8 / 64
     }
 
-    /// Returns the remainder and the candidate's number that a tag says.
+    /// Returns the remainder and the candidate's index that a tag encodes.
     fn untag(&self, tag: u64) -> (u64, u32) {
         ((tag - 1) % self.layout.remainders, ((tag - 1) / self.layout.remainders) as u32)
     }
@@ -47,7 +47,7 @@ impl<K: Key, V: Payload> Table<K, V> {
         all.filter(|&slot| of(self.words.tag(slot))).collect()
     }
 
-    /// Damages a copy such that the checker must report `says`.
+    /// Damages a copy; the checker must then report one of `says`.
     fn damaged(&self, says: &[&str], damage: impl FnOnce(&mut Self)) {
         let mut copy = self.clone();
         damage(&mut copy);
@@ -56,7 +56,7 @@ impl<K: Key, V: Payload> Table<K, V> {
     }
 }
 
-/// Returns a table of two pages with so many pairs that many are not at home.
+/// Returns a table of two pages with so many pairs that many are not in their home bucket.
 fn table<K: Key, V: Payload>(page_bits: u32, slots: u32) -> Table<K, V> {
     let device = Device::cpu();
     let layout = Layout::new::<K, V>(11, 22, page_bits, 20);
@@ -68,7 +68,7 @@ fn table<K: Key, V: Payload>(page_bits: u32, slots: u32) -> Table<K, V> {
         let mut keys: Vec<K> = bits.into_iter().map(|bits| key_of_page(&layout, page, bits)).collect();
         keys.sort_unstable();
         keys.dedup();
-        // Not one after the other in the page.
+        // The keys must not be sequential in the page.
         keys.sort_unstable_by_key(|key| key.mixed(1, 2));
         keys.truncate(slots as usize * 20 * 9 / 10);
         pages.push(keys.iter().map(|&key| (key, value(!key.to_u64()))).collect());
@@ -100,24 +100,25 @@ fn damage_to_a_slot_is_found<K: Key, V: Payload>(whole: &Table<K, V>, slot: Slot
     let (remainder, number) = whole.untag(tag);
     let all_ones = (1 << whole.words.shape.tag_bits) - 1;
     whole.damaged(&[&named, "says candidate"], |table| table.words.set_tag(slot, all_ones));
-    // Another remainder is another key, or none.
+    // Another remainder means another key, or none.
     let other = (remainder + layout.remainders / 2) % layout.remainders;
     whole.damaged(&["should not be there", "no key", "filter", "not full", "too"], |table| {
         table.words.set_tag(slot, whole.tag_of(other, number));
     });
-    // A slot that is emptied: its pair is nowhere, and others may have passed by.
+    // The pair of an emptied slot is missing, and other pairs may have passed its bucket.
     whole.damaged(&["is nowhere", "not full"], |table| table.words.set_tag(slot, 0));
     if V::VALUE_BITS != 0 {
         whole.damaged(&["has value"], |table| table.words.set_value(slot, whole.words.value(slot) ^ 1));
     }
-    // The same tag in a free slot of the same bucket, if there is one, is the same key.
+    // A copy of the tag in a free slot of the same bucket, if there is one, repeats the key.
     if let Some(&twin) = free.iter().find(|twin| twin.0 == slot.0) {
         whole.damaged(&["too"], |table| {
             table.words.set_tag(twin, tag);
             table.words.set_value(twin, whole.words.value(slot));
         });
     }
-    // Another candidate's number is another key, unless both are one bucket: its home is elsewhere.
+    // Another candidate's index means another home and thus another key, unless both candidates are
+    // the same bucket.
     let home = |number: u32| layout.home_of(slot.0 as u32 % 20, remainder, number);
     for other in (0..layout.candidates).filter(|&other| home(other) != home(number)) {
         let says = ["should not be there", "no key", "filter", "not full", "too", "is nowhere"];
@@ -125,7 +126,7 @@ fn damage_to_a_slot_is_found<K: Key, V: Payload>(whole: &Table<K, V>, slot: Slot
     }
 }
 
-/// Damages what a lookup passes on its way to a pair that is not at home.
+/// Damages the buckets that a lookup reads before it reaches a pair outside its home bucket.
 fn damage_to_a_path_is_found<K: Key, V: Payload>(whole: &Table<K, V>, slot: Slot) {
     let page_first = slot.0 as u32 / 20 * 20;
     let (remainder, number) = whole.untag(whole.words.tag(slot));
@@ -134,7 +135,7 @@ fn damage_to_a_path_is_found<K: Key, V: Payload>(whole: &Table<K, V>, slot: Slot
     for earlier in 0..number {
         let bucket = (page_first + whole.layout.candidate(home, remainder, earlier)) as u64;
         whole.damaged(&["which is not full"], |table| {
-            // Without the bucket's own pairs, so that nothing else is missed first.
+            // All pairs of the bucket are removed, so the bucket is not full.
             (0..table.words.shape.slots).for_each(|slot| table.words.set_tag((bucket, slot), 0));
         });
     }
@@ -142,7 +143,7 @@ fn damage_to_a_path_is_found<K: Key, V: Payload>(whole: &Table<K, V>, slot: Slot
 
 /// Damages the table as a whole.
 fn damage_to_all_is_found<K: Key, V: Payload>(whole: &Table<K, V>) {
-    // Two pages that are exchanged hold other keys.
+    // If two pages are swapped, each has the other one's keys.
     whole.damaged(&["should not be there", "no key"], |table| {
         let page = table.words_of(20);
         let (first, second) = table.words.words.split_at_mut(page);
@@ -169,7 +170,7 @@ fn damage_to_all_is_found<K: Key, V: Payload>(whole: &Table<K, V>) {
     });
 }
 
-/// Changes values of empty slots, words behind the pages, and filter bits too many.
+/// Changes values of empty slots and words after the pages, and sets too many filter bits.
 fn what_means_nothing_is_ignored<K: Key, V: Payload>(mut table: Table<K, V>, free: &[Slot]) {
     free.iter().for_each(|&slot| table.words.set_value(slot, 0x5555_5555));
     let behind = table.words_of(40);

@@ -1,5 +1,5 @@
-//! The page map on the CPU engine by the number of its threads: fewer and larger pages, which are
-//! built directly in the table's memory.
+//! The page map on the CPU engine with different counts of threads, which determine its pages.
+//! Fewer and larger pages are built directly in the table's memory.
 
 use rayon::ThreadPoolBuilder;
 use std::collections::HashMap;
@@ -8,7 +8,7 @@ use warpnest::{Device, PageConfig, PageMap};
 use warpnest_tests::page_checker::check_page_map;
 use warpnest_tests::{distinct_keys, values};
 
-/// Sizes around the number of pairs that are processed at once (32), that one block splits (8192),
+/// Sizes around the counts of pairs that are processed at once (32), that one block splits (8192),
 /// and that one core builds as a page.
 const SIZES: [usize; 12] = [0, 1, 31, 32, 33, 1433, 8191, 8193, 20_000, 65_536, 70_000, 150_000];
 
@@ -31,7 +31,7 @@ fn checked<K: Key, V: Value>(threads: usize, config: &PageConfig, keys: &[K], va
 fn every_size<K: Key, V: Value>() {
     for n in SIZES {
         let (keys, values) = (distinct_keys::<K>(n, 7), values::<V>(n));
-        // Each key three times, far apart.
+        // Each key occurs three times, far apart.
         let thirds: Vec<K> = (0..n).map(|i| keys[i % n.div_ceil(3)]).collect();
         for load in [0.8, 1.0] {
             let config = PageConfig::default().seed(5).load(load);
@@ -59,12 +59,12 @@ fn wide_pairs_in_pages_for_any_number_of_threads() {
     every_size::<u32, u64>();
 }
 
-/// Checks that one core builds twice as many pairs in a page of their own as it does otherwise,
-/// since that saves the split.
+/// Checks that a single core builds a page of up to twice the usual count of pairs if this saves
+/// the split.
 #[test]
 fn the_largest_single_page() {
     let keys = distinct_keys::<u32>(1 << 18, 4);
-    // Some 97,000 of the 98,304 buckets that such a page may have.
+    // The table has some 97,000 of the 98,304 buckets that a page may have.
     let config = PageConfig::default().seed(6).load(0.68);
     let values_of = |keys: &[u32]| values::<u32>(keys.len());
     for config in [&config, &config.clone().assume_unique()] {
@@ -77,7 +77,7 @@ fn the_largest_single_page() {
     assert_eq!(checked(1, &config, &more, &values_of(&more)).table().layout().pages(), 2);
 }
 
-/// Checks copies of few keys, which fill buckets and the lists of pairs without a slot.
+/// Checks copies of few keys, which fill their buckets and the lists of pairs without a slot.
 #[test]
 fn many_copies_of_few_keys_in_one_large_page() {
     for different in [1, 5, 300] {

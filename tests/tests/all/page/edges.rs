@@ -1,7 +1,7 @@
 //! Edge cases of the page map: extreme keys and values, sizes around every bound, every load,
 //! tables of every form, and rebuilds.
 //!
-//! `page/skew.rs` has repeated keys and those that are chosen to collide.
+//! `page/skew.rs` tests repeated keys, and keys that are chosen to collide.
 
 use warpnest::low_level::kernels::page::{Number, NumberParams, Unpack, UnpackParams};
 use warpnest::low_level::kernels::split;
@@ -15,7 +15,8 @@ fn default() -> PageConfig {
     PageConfig::default().seed(11)
 }
 
-/// Builds maps of unique keys, with and without that promise, on every engine that takes so many.
+/// Builds maps of unique keys, with and without that promise, on every engine that supports `n`
+/// items.
 fn unique<K: Key, V: Value>(config: &PageConfig, n: usize, keys: impl Fn(u64) -> u64) {
     for engine in engines().iter().filter(|engine| n <= engine.max_items) {
         let keys: Vec<K> = (0..n as u64).map(|i| K::from_u64(keys(i))).collect();
@@ -41,9 +42,9 @@ fn empty_input_at_the_lowest_load() {
     on_all(|device| drop(build::<_, u32, u64>(device, &default().load(1.0 / 1024.0), &[], &[])));
 }
 
-/// Checks the count of keys. A thread adds the keys that it inserts and subtracts those that it
-/// finds repeated, which others may have inserted. With most seeds some thread subtracts more than
-/// it added.
+/// Checks the count of keys. A thread adds the keys that it inserts and subtracts the keys that it
+/// finds repeated, which other threads may have inserted. With most seeds some thread subtracts
+/// more than it added.
 #[test]
 fn each_of_few_keys_twice_with_any_seed() {
     for seed in 0..20 {
@@ -63,16 +64,17 @@ fn keys_are_listed_as_far_as_there_is_room(device: &Device) {
     let keys: Vec<u32> = (0..250).map(|i| 77 * i).collect();
     let map = build::<_, u32, u32>(device, &default(), &keys, &keys);
     let layout = *map.table().layout();
-    // A copy, since numbers replace the values.
+    // The words are copied, because ids will replace the values.
     let mut words = Buffer::from_slice(device, &map.table().words().download(stream).unwrap()).unwrap();
     let capacities = [0, 1, 100, 249, 250, 300];
-    // First the pairs, since numbers overwrite the values.
+    // Pairs are listed first, because ids overwrite the values.
     for (numbers, capacity) in
         [false, true].into_iter().flat_map(|numbers| capacities.map(|capacity| (numbers, capacity)))
     {
         let mut listed = [(); 2].map(|()| Buffer::from_slice(device, &[u32::MAX; 400]).unwrap());
         let mut count = Buffer::<u64>::zeroed(device, 1).unwrap();
-        // SAFETY: the outputs have more capacity than is said, and the layout is the table's.
+        // SAFETY: the outputs have more capacity than the kernels are told, and the layout is the
+        // table's.
         unsafe {
             stream.launch_dyn(layout.buckets() as usize, |uses| {
                 let words = uses.write(&mut words).cast();
@@ -100,7 +102,7 @@ fn keys_are_listed_as_far_as_there_is_room(device: &Device) {
 #[test]
 fn sequential_and_strided_keys() {
     for lg in 0..=24 {
-        // No more keys than the stride leaves, so that all differ.
+        // The stride limits the count of keys, so all keys differ.
         for most in [290, 2000] {
             let most = most.min(1 << (32 - lg));
             unique::<u32, u32>(&default(), most, |i| i << lg);
@@ -124,7 +126,7 @@ fn wide_keys_that_differ_in_one_half_only() {
 #[test]
 fn sizes_around_powers_of_two_tiles_and_pages() {
     let tiles = [split::tile::<u32, u32>() as usize, split::tile::<u64, u64>() as usize];
-    // The smallest table holds up to 56 pairs; 1431 are the fewest for two pages.
+    // The smallest table holds up to 56 pairs, and two pages need at least 1431 pairs.
     let bounds = [2, 4, 8, 32, 56, 64, 128, 256, 512, 1024, 1431, 2048, 3277, 5000, 16_384, 32_768, 65_536];
     let mut sizes: Vec<usize> = bounds.into_iter().chain(tiles).chain(tiles.map(|tile| 2 * tile)).collect();
     sizes.sort_unstable();
@@ -173,7 +175,8 @@ fn no_table_is_fuller_than_the_load_that_was_asked_for() {
     with::<u64, u64>(16);
 }
 
-/// Checks tables with short tags, which need many buckets: with few pairs, thus of a low load.
+/// Checks tables with short tags, which need many buckets: with few pairs at a low load, and with
+/// many pairs.
 #[test]
 fn tables_of_five_slots_a_bucket_with_few_pairs_and_with_many() {
     let engine = &engines()[0];
@@ -184,7 +187,7 @@ fn tables_of_five_slots_a_bucket_with_few_pairs_and_with_many() {
             assert!(map.table().layout().slots == 5 || n == 1, "{n} pairs: {:?}", map.table().layout());
         }
     }
-    // The check of so many pairs takes most of the time: each load, and each promise, once.
+    // Checking so many pairs takes long, so each load and each promise is tried once by default.
     let full = [(1 << 21, 1.0, false), (2_000_000, 0.95, true), (1 << 21, 1.0, true), (2_000_000, 0.95, false)];
     for &(n, load, unique) in &full[..if is_thorough() { 4 } else { 2 }] {
         let keys: Vec<u32> = distinct_keys(n, 5);
@@ -194,7 +197,7 @@ fn tables_of_five_slots_a_bucket_with_few_pairs_and_with_many() {
     }
 }
 
-/// Checks a table of 2^25 buckets, which take a gigabyte.
+/// Checks a table of 2^25 buckets, which takes a gigabyte.
 #[test]
 fn a_table_of_six_slots_a_bucket() {
     let device = Device::cpu();
@@ -240,7 +243,7 @@ fn builds_with_equal_and_with_different_seeds_hold_the_same_pairs(engine: &TestE
 fn stages_are_reported_if_they_are_asked_for_and_only_then(engine: &TestEngine) {
     for pairs in [0, 1, 250] {
         let keys: Vec<u32> = distinct_keys(pairs, 9);
-        // So low a load that there are pages to split for.
+        // At such a low load there are several pages, so there is a split.
         let config = default().load(0.02);
         assert_eq!(build::<_, _, u32>(&engine.device, &config, &keys, &values(pairs)).report().stages, None);
         let timed = build::<_, _, u32>(&engine.device, &config.timings(), &keys, &values(pairs));

@@ -1,8 +1,7 @@
 //! Every error that a user of the page map can cause, on every engine: its figures, its advice, and
-//! the state it leaves.
+//! the map's state afterwards.
 //!
-//! `page/skew.rs` has the builds that fail, `page/faults.rs` the failures that come from the
-//! device.
+//! `page/skew.rs` tests the builds that fail, and `page/faults.rs` tests device failures.
 
 use warpnest::error::ConfigError;
 use warpnest::types::{WordKey as Key, WordValue as Value};
@@ -34,8 +33,8 @@ fn loads_that_are_none_are_refused(device: &Device) {
     }
 }
 
-/// Checks large tables of more than 1024 times the bytes of their pairs, and tables of more buckets
-/// than can be numbered: no memory is requested.
+/// Checks tables of more than 1024 times the bytes of their pairs, and tables with more buckets
+/// than indices: no memory is requested.
 #[test]
 fn a_load_that_takes_too_much_memory_is_refused() {
     on_all(|device| {
@@ -49,14 +48,14 @@ fn a_load_that_takes_too_much_memory_is_refused() {
         }
         default().load(1e-6).build(device, &[1u32], &[2u32]).unwrap();
     });
-    // The limit is 2^31 buckets of 32 bytes, or of 64.
+    // The limit is 2^31 buckets, of 32 bytes or of 64.
     let bytes = |load, pairs| default().load(load).memory_bytes::<u32, u32>(pairs);
     assert!(bytes(1.0 / 1024.0, (1 << 23) - 100_000).is_ok());
     assert!(matches!(bytes(1.0 / 1024.0, (1 << 23) + 1), Err(Error::Config(ConfigError::Load { .. }))));
     assert!(default().load(1.0 / 1024.0).memory_bytes::<u64, u64>((1 << 23) - 100_000).is_ok());
     assert!(default().load(1.0 / 1024.0).memory_bytes::<u64, u64>((1 << 23) + 1).is_err());
     assert!(bytes(1e-4, 3000).is_ok() && bytes((1.0 - f64::EPSILON) / 1024.0, 1 << 16).is_err());
-    // Every accepted configuration has buckets that 32 bits can number.
+    // In every accepted configuration, bucket indices fit 32 bits.
     for load in [1.0, 0.8, 0.3, 0.25, 0.249, 0.1] {
         for pairs in [1 << 30, (1 << 31) - 1, 1 << 31] {
             if let Ok(bytes) = bytes(load, pairs) {

@@ -1,5 +1,5 @@
-//! Device failures during a page map's build, and the memory that builds take. They check the state
-//! of the map afterwards, and that no byte is taken beyond what was announced.
+//! Device failures during a page map's build, and the memory that builds take. The tests check the
+//! state of the map afterwards, and that no memory is used beyond what was announced.
 
 use std::sync::atomic::Ordering::Relaxed;
 use warpnest::page::PageReport;
@@ -13,18 +13,18 @@ fn default() -> PageConfig {
     PageConfig::default().seed(2)
 }
 
-/// Returns a configuration of four pages for 300 pairs, so that there is a split, whose bins
-/// overflow if most of the pairs have one key.
+/// Returns a configuration of four pages for 300 pairs. The pairs are split, and a bin overflows if
+/// most pairs have the same key.
 fn split() -> PageConfig {
     default().load(300.0 * 8.0 / (6.0 * 300.0 * 32.0))
 }
 
-/// Returns a configuration of so many pages for few pairs that there are two splits.
+/// Returns a configuration with so many pages for few pairs that there are two splits.
 fn split_twice() -> PageConfig {
     default().load(300.0 * 8.0 / (800_000.0 * 32.0))
 }
 
-/// The reaction of a build to a bin's overflow.
+/// The reaction of a build to the overflow of a bin.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Overflow {
     None,
@@ -32,7 +32,7 @@ enum Overflow {
     Counted,
 }
 
-/// Returns the reaction of this build.
+/// Returns the reaction of the build with this report.
 fn overflow(report: &PageReport) -> Overflow {
     match (report.split_again, report.counted) {
         (false, false) => Overflow::None,
@@ -63,13 +63,13 @@ fn whichever_launch_of_a_rebuild_fails_the_map_is_empty_and_can_be_built_again()
         let kernels = failing_launches(&config, &keys, Overflow::None);
         assert_eq!((times(&kernels, names), kernels.len()), ([1, 1, 0, 0], 2), "{kernels:?}");
     }
-    // A few repeated keys, which are resolved.
+    // A few repeated keys are resolved after the build.
     let mut twice = keys.clone();
     twice[..10].fill(keys[20]);
     let kernels = failing_launches(&split(), &twice, Overflow::None);
     let resolving = ["page_build_unordered", "page_index_repeats", "page_find_last", "page_store_last"];
     assert_eq!((times(&kernels, resolving), kernels.len()), ([1, 1, 1, 1], 5), "{kernels:?}");
-    // Copies that overflow a bin: then the pairs are split in order, and the split is repeated.
+    // The copies overflow a bin. Then the pairs are split in order, and the last split is repeated.
     let mut copies = keys.clone();
     copies[20..280].fill(77);
     let kernels = failing_launches(&split(), &copies, Overflow::SplitAgain);
@@ -84,7 +84,7 @@ fn whichever_launch_of_a_rebuild_with_two_splits_fails_the_map_is_empty() {
     assert_eq!((times(&kernels, names), kernels.len()), ([2, 1, 0, 0], 3), "{kernels:?}");
     let kernels = failing_launches(&split_twice(), &with_copies(75), Overflow::SplitAgain);
     assert_eq!((times(&kernels, names), kernels.len()), ([5, 3, 0, 0], 9), "{kernels:?}");
-    // The first split overflows: then all is counted, ordered and built.
+    // The first split overflows, so all keys are counted and sorted before the build.
     let kernels = failing_launches(&split_twice(), &with_copies(150), Overflow::Counted);
     assert_eq!(times(&kernels, names), [4, 3, 1, 1], "{kernels:?}");
     assert!(times(&kernels, ["radix_histogram", "scan"]).iter().all(|&times| times > 0), "{kernels:?}");
@@ -149,14 +149,14 @@ fn a_build_takes_the_memory_that_was_said_beforehand_and_keeps_the_maps_part_of_
             memory_is_as_said(&config, pairs, no_overflow);
         }
     }
-    // Two splits, the first of which may write to the table's memory.
+    // There are two splits, and the first one may write to the table's memory.
     memory_is_as_said(&split_twice(), 300, no_overflow);
     memory_is_as_said(&default().load(0.02).assume_unique(), 50_000, no_overflow);
 }
 
 #[test]
 fn a_clone_takes_as_much_as_the_map_without_its_scratch() {
-    // An allocation of fewer than 16 bytes takes 16.
+    // An allocation of fewer than 16 bytes takes 16 bytes.
     let takes_as_much = |config: &PageConfig, pairs| {
         faults::a_clone_takes_as_much_as_the_map_without_its_scratch(config, pairs, 31);
     };
@@ -169,7 +169,7 @@ fn a_clone_takes_as_much_as_the_map_without_its_scratch() {
     takes_as_much(&default().load(0.02).assume_unique(), 50_000);
 }
 
-/// Returns the most bytes that a build of these keys takes, and the bytes that were announced.
+/// Returns the most bytes that a build of these keys used, and the bytes that were announced.
 fn max_bytes(config: &PageConfig, keys: &[u32], expected: Overflow) -> (u64, u64) {
     let (device, counts) = counting();
     let on_device = Buffer::from_slice(&device, keys).unwrap();
@@ -184,8 +184,8 @@ fn max_bytes(config: &PageConfig, keys: &[u32], expected: Overflow) -> (u64, u64
     (most, (memory + config.scratch_bytes::<u32, u32>(pairs as usize).unwrap()) as u64)
 }
 
-/// Checks that a repeated split works in the same memory. A build that counts takes more, but no
-/// more than its primitives take: counters, starts and published words.
+/// Checks that a repeated split needs no additional memory. A build that counts needs more, but
+/// only what its primitives use: counters, starts and published words.
 #[test]
 fn a_build_whose_bins_overflow_takes_little_more_memory_than_was_said() {
     let mut keys: Vec<u32> = distinct_keys(300_000, 4);

@@ -1,4 +1,4 @@
-//! Single pages of tables of every form, filled until a pair finds no slot: building, lookups and
+//! Single pages of tables of every form, filled until a pair finds no slot: builds, lookups and
 //! unpacking.
 
 use super::small_pages::{build, build_unordered, narrow, pairs, value, wide};
@@ -14,8 +14,8 @@ use warpnest_tests::page_checker::same_pairs;
 use warpnest_tests::pages::{Known, Pages, Source, key_of_page};
 use warpnest_tests::{TestEngine, engines, on_every_engine, parameterized};
 
-/// Fills pages with more and more pairs. Returns the most pairs that could be built, and the most
-/// pairs that needed evictions.
+/// Fills pages with more and more pairs. Returns the most pairs of a build that succeeded, and the
+/// most pairs that needed evictions.
 fn fill<K: Key, V: Payload>(engine: &TestEngine, layout: Layout, step: usize) -> (usize, u64) {
     let slots = (layout.page_buckets * layout.slots) as usize;
     let (mut most, mut moved) = (0, 0);
@@ -45,10 +45,10 @@ fn fill<K: Key, V: Payload>(engine: &TestEngine, layout: Layout, step: usize) ->
 fn pages_of_every_form_are_filled_nearly_to_the_last_slot_and_never_beyond() {
     fn narrow_ones<V: Payload>(engine: &TestEngine, step: usize) {
         for (layout, slots) in narrow::<V>() {
-            // Many slots take many steps.
+            // Buckets with many slots get larger steps.
             let step = step * slots.div_ceil(6) as usize;
             let (most, moved) = fill::<u32, V>(engine, layout, step);
-            // Five candidates and a move fill at least 9 of 10 slots.
+            // With five candidates and evictions, at least 9 of 10 slots can be filled.
             assert!(most as u32 * 10 >= slots * layout.page_buckets * 9, "{most} pairs in {slots} slots a bucket");
             assert!(moved > 0, "no pair needed room in a page with {most} pairs");
         }
@@ -86,15 +86,16 @@ fn pages_of_every_form_that_are_nearly_full_keep_the_last_of_repeated_pairs<V: P
             build_unordered::<u32, V>(&engine.device, layout, &pages)
                 .unwrap_or_else(|wrong| panic!("{slots} slots on {}: {wrong}", engine.device.name()));
         }
-        // All on the CPU; but whether one can be built depends on the order of the threads.
+        // On the CPU all builds succeed. Elsewhere, whether a build succeeds depends on the order
+        // of the threads.
         assert!(whole >= 6, "{whole} of 12 with {slots} slots on {}", engine.device.name());
     }
 }
 
-/// Returns keys of page 0: as many as slots for each home but bucket 0, and one more for bucket
-/// `over`. The last of that bucket's keys, or of the neighbouring bucket's, finds its candidates
-/// full, since bucket 0 is none of them. An eviction can free a slot for it, since other keys can
-/// be moved to bucket 0.
+/// Returns keys of page 0 that fill all buckets except bucket 0: as many keys for each home as
+/// slots, and one more for bucket `over`. So one key of that bucket, or of its neighbour, finds its
+/// candidates full, since bucket 0 is none of them. An eviction can free a slot, since other keys
+/// can be moved to bucket 0.
 fn one_too_many<V: Payload>(layout: &Layout, over: u32, seed: u64) -> Vec<u32> {
     let most = (1usize << (32 - layout.page_bits)) * 97 / 100;
     let all = pairs::<u32, V>(layout, 0, most.min(5000), seed);
@@ -124,8 +125,8 @@ fn a_pair_that_needs_room_gets_it_in_every_form_and_the_last_of_its_key_wins<V: 
     for (layout, slots) in narrow::<V>() {
         for (seed, over) in [2, 9, layout.page_buckets - 1].into_iter().enumerate() {
             let once = one_too_many::<V>(&layout, over, seed as u64);
-            // Each key of the bucket with one too many comes several times: it is not known
-            // which one is left.
+            // Each key of bucket `over` occurs several times, and any of them may be the key
+            // without a slot.
             let home = |key: &u32| layout.home_in_page(key.mixed(layout.a, layout.b));
             let again: Vec<u32> = once.iter().copied().filter(|key| home(key) == over).rev().collect();
             for copies in [1, 2, 5] {
@@ -137,8 +138,8 @@ fn a_pair_that_needs_room_gets_it_in_every_form_and_the_last_of_its_key_wins<V: 
                 let built = build::<u32, V>(&engine.device, layout, &[page], copies > 1)
                     .unwrap_or_else(|wrong| panic!("{slots} slots on {}: {wrong}", engine.device.name()));
                 let of = |word: u64| built.header[word as usize];
-                // If threads run in turn, a key may go to the neighbouring bucket before that
-                // is full. Then one of that bucket's keys is left.
+                // If threads run in turn, a key may be stored in the neighbouring bucket before
+                // that is full. Then one of the neighbour's keys finds no slot.
                 let left = if engine.in_turn && over.is_multiple_of(2) { 1 } else { copies as u64 };
                 assert_eq!((of(header::FAILED), of(header::LEFT)), (0, left), "{slots} slots");
             }
@@ -169,7 +170,7 @@ fn a_page_with_more_pairs_than_16_bits_can_count_has_each_key_once() {
         for (layout, slots) in narrow::<V>() {
             let once = pairs::<u32, V>(&layout, 0, slots as usize * 10, 3);
             for n in [65_534, 65_535, 65_536, 65_537, 140_000] {
-                // One key nearly always, and the others at the end or at the beginning.
+                // Nearly all pairs have the same key. The other keys are at both ends.
                 let hot = |i: usize| if (i + 1000) % n < 1000 { once[i % once.len()].0 } else { once[0].0 };
                 let many = [(0..n).map(|i| (hot(i), value::<V>(i as u64))).collect()];
                 for built in
@@ -188,8 +189,8 @@ fn a_page_with_more_pairs_than_16_bits_can_count_has_each_key_once() {
 #[parameterized(<u32>, <Nothing>)]
 fn a_page_with_repeated_pairs_against_the_promise_finds_each_key<V: Payload>(engine: &TestEngine) {
     for (layout, slots) in narrow::<V>() {
-        // So many that not all copies find a slot at home, and few enough that each finds some
-        // slot.
+        // There are so many copies that not all find a slot at home, but few enough that each finds
+        // some slot.
         for (n, copies) in [(5, 2), (5, 3), (2, 7)] {
             let once = pairs::<u32, V>(&layout, 0, slots as usize * n, 3);
             let pages = [once.repeat(copies)];
@@ -211,9 +212,9 @@ fn a_page_with_repeated_pairs_against_the_promise_finds_each_key<V: Payload>(eng
 fn pairs_of_one_bucket_spread_over_their_page() {
     fn with<V: Payload>(engine: &TestEngine, times: u32) {
         for (layout, slots) in narrow::<V>() {
-            // Page 0's bucket 7: more than its line holds.
+            // Bucket 7 of page 0 gets more keys than its line holds.
             let in_bucket = |pair: &(u32, V::Word)| layout.home_in_page(pair.0.mixed(layout.a, layout.b)) == 7;
-            // There may be few keys for a page.
+            // A page may have few possible keys.
             let most = (1usize << (32 - layout.page_bits)) * 97 / 100;
             let all = pairs::<u32, V>(&layout, 0, most.min(5000), 1);
             let pairs: Vec<_> = all.into_iter().filter(in_bucket).take((slots * times) as usize).collect();
@@ -245,7 +246,7 @@ fn any_pages<K: Key, V: Payload>(layouts: &[Layout]) {
         |engine, (mut layout, pages, known, a)| {
             layout.a = a;
             let page = |(page, pairs): (usize, &Vec<(u64, bool, u64)>)| -> Vec<(K, V::Word)> {
-                // Few keys, and any.
+                // The keys are drawn from a few keys, or from all.
                 let bits = |bits: u64, few: bool| if few { (bits % 8) << 40 } else { bits };
                 let key = |(word, few, _): &(u64, bool, u64)| key_of_page(&layout, page as u32, bits(*word, *few));
                 let mut pairs: Vec<_> = pairs.iter().map(|pair| (key(pair), value::<V>(pair.2))).collect();

@@ -1,4 +1,4 @@
-//! Pages whose values are numbers: ids of a compacting table, runs of a multimap.
+//! Pages whose values are ids of a compacting table, or indices of a multimap's runs.
 
 use super::small_pages::{build, narrow, wide};
 use super::sources::scattered;
@@ -15,8 +15,8 @@ use warpnest_tests::{TestEngine, parameterized};
 type Pairs<K> = Vec<(K, u32)>;
 
 /// Checks the kernels of a compacting table and a multimap on pages. The compacting table replaces
-/// values by their ranks among the values that are there, and gives ids to the keys. The multimap's
-/// queries follow, with a key's id as the index of its run.
+/// values by their ranks among all values of the table, and gives ids to the keys. Then the
+/// multimap's queries use a key's id as the index of its run.
 fn rank_and_number<K: Key>(device: &Device, layout: Layout) {
     let (mut built, pages) = full_pages::<K>(device, layout);
     let bits = flagged(device, &built, 5 * pages.concat().len());
@@ -28,8 +28,8 @@ fn rank_and_number<K: Key>(device: &Device, layout: Layout) {
     find_runs(device, &built, &numbered);
 }
 
-/// Builds two pages, so full that many pairs are far from home. Their values are multiples of 5, in
-/// order. Whether so many pairs can be inserted depends on the order of the threads.
+/// Builds two pages that are so full that many pairs are far from home. The values are multiples of
+/// 5, in order. Whether all pairs can be inserted depends on the order of the threads.
 fn full_pages<K: Key>(device: &Device, layout: Layout) -> (Pages<K, u32>, [Pairs<K>; 2]) {
     let of_page = (layout.slots * layout.page_buckets * 9 / 10) as usize;
     let page = |page: u32, seed: u64| {
@@ -44,7 +44,7 @@ fn full_pages<K: Key>(device: &Device, layout: Layout) -> (Pages<K, u32>, [Pairs
     attempts.find(is_whole).expect("one of 40 attempts succeeds")
 }
 
-/// Returns the number of threads for the buckets of both pages.
+/// Returns the count of threads for the buckets of both pages.
 fn buckets<K: Key>(built: &Pages<K, u32>) -> usize {
     2 * built.layout.page_buckets as usize
 }
@@ -74,15 +74,15 @@ fn flagged<K: Key>(device: &Device, built: &Pages<K, u32>, end: usize) -> Buffer
     bits
 }
 
-/// Replaces values by their ranks among those that are flagged.
+/// Replaces each value by its rank among the flagged values.
 fn rank<K: Key>(device: &Device, built: &mut Pages<K, u32>, bits: &Buffer<u32>) {
     let stream = device.default_stream();
     let flags = bits.download(stream).unwrap();
     let before = flags.iter().scan(0, |sum, word| Some(std::mem::replace(sum, *sum + word.count_ones())));
     let before = Buffer::from_slice(device, &before.collect::<Vec<u32>>()).unwrap();
     let (threads, plan) = (buckets(built), ValuesParams { layout: built.layout });
-    // SAFETY: the words are two pages of this layout, with a flag for each value, and a word before
-    // each word of flags.
+    // SAFETY: the words are two pages of this layout. Each value has a flag, and each word of flags
+    // a count in `before`.
     unsafe {
         stream.launch(threads, |uses| {
             let words = uses.write(&mut built.words).cast();
@@ -92,7 +92,7 @@ fn rank<K: Key>(device: &Device, built: &mut Pages<K, u32>, bits: &Buffer<u32>) 
     .unwrap();
 }
 
-/// Numbers the `n` keys, and returns their numbers.
+/// Gives ids to the `n` keys, and returns them.
 fn number<K: Key>(device: &Device, built: &mut Pages<K, u32>, n: usize) -> HashMap<K, u32> {
     let stream = device.default_stream();
     let mut keys = Buffer::<K>::zeroed(device, n).unwrap();
@@ -110,7 +110,7 @@ fn number<K: Key>(device: &Device, built: &mut Pages<K, u32>, n: usize) -> HashM
     keys.download(stream).unwrap().into_iter().zip(0..).collect()
 }
 
-/// Finds the runs of all keys and of others. They have 1, 2 and 3 values, in turn.
+/// Looks up the runs of all keys and of absent keys. The runs have 1, 2 and 3 values, in turn.
 fn find_runs<K: Key>(device: &Device, built: &Pages<K, u32>, numbered: &HashMap<K, u32>) {
     let (stream, layout) = (device.default_stream(), built.layout);
     let length = |run: u32| run % 3 + 1;
@@ -124,7 +124,8 @@ fn find_runs<K: Key>(device: &Device, built: &Pages<K, u32>, numbered: &HashMap<
     let capacity = || Buffer::<u32>::zeroed(device, queries.len()).unwrap();
     let (mut starts, mut counts) = (capacity(), capacity());
     let mut wide_counts = Buffer::<u64>::zeroed(device, queries.len()).unwrap();
-    // SAFETY: there is an end for each value of the pages, and capacity for all answers.
+    // SAFETY: each value of the pages has the end of a run, and the outputs are as long as the
+    // queries.
     unsafe {
         stream.launch(queries.len(), |uses| Runs::<K> {
             queries: uses.read(&queries),

@@ -1,5 +1,5 @@
 //! The arithmetic of the page map's layout: mixes, homes, remainders, candidates, and tags packed
-//! in words, beside naive models.
+//! in words, compared with naive models.
 
 use gpu_kernels::page::form::{Eight, Fifteen, Five, Form, Four, Six, TwentyFour, equal, filter, tag_number, tags_in};
 use gpu_kernels::page::{Layout, MAX_CANDIDATES, MIN_BUCKETS, fit_page, max_page_buckets};
@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use warpnest::types::WordKey as Key;
 use warpnest_tests::{distinct_keys, parameterized};
 
-/// Returns a strategy for words with few and many bits, and some of any kind.
+/// Returns words with few and with many bits set, and some random words.
 fn words() -> Vec<u64> {
     let powers = (0..64).flat_map(|bit| [1u64 << bit, !(1u64 << bit), (1u64 << bit) - 1]);
     powers.chain([u64::MAX, 0x5555_5555_5555_5555, 0x0123_4567_89ab_cdef]).chain(distinct_keys(100, 3)).collect()
@@ -47,8 +47,8 @@ fn every_bit_of_a_mixed_key_depends_on_every_bit_of_the_key<K: Key>() {
     }
 }
 
-/// Returns a strategy for layouts with few and many pages and buckets, whose buckets a key's home
-/// can number.
+/// Returns a strategy for layouts with few and with many pages and buckets, whose bucket indices
+/// fit a key's home.
 fn layout<K: Key, V: Payload>() -> impl Strategy<Value = Layout> {
     (any::<u64>(), any::<u64>(), 0u32..=20, 16u32..=max_page_buckets::<K, V>()).prop_map(|(a, b, bits, buckets)| {
         let buckets = fit_page(buckets).min(max_page_buckets::<K, V>());
@@ -83,7 +83,8 @@ fn homes_and_remainders<K: Key, V: Payload>() {
             let page = home / layout.page_buckets as u64;
             prop_assert_eq!(page, if layout.page_bits == 0 { 0 } else { mixed.to_u64() >> (K::BITS - layout.page_bits) });
             prop_assert_eq!(layout.mixed_of::<K, K::PackedWord<V>>(home as u32, remainder), mixed);
-            // Remainder and candidate fit the tag, which is not the tag of an empty slot.
+            // The remainder and the candidate's index fit the tag, which is never the tag of an
+            // empty slot.
             let number = number.min(layout.candidates - 1);
             let tag = layout.tag::<K::PackedWord<V>>(Scalar::from_u64(remainder), number);
             prop_assert!(tag != Scalar::from_u64(0));
@@ -138,16 +139,16 @@ fn the_candidates_of_one_number_and_remainder_are_a_permutation_of_the_page() {
                 let distances: HashSet<u32> = (0..page_buckets)
                     .map(|home| (layout.candidate(home, remainder, number) + page_buckets - home) % page_buckets)
                     .collect();
-                // The line's other bucket is one above or below; all others are as far from every
-                // home.
+                // Candidate 1 is the line's other bucket, above or below the home. Every other
+                // candidate has one distance from all homes.
                 assert_eq!(distances.len(), if number == 1 { 2 } else { 1 });
             }
         }
     }
 }
 
-/// Checks that keys are spread over the candidates: a candidate that most keys share would be of no
-/// use to a lookup.
+/// Checks that keys are spread over the candidates. A candidate that most keys share would be of no
+/// use.
 #[test]
 fn candidates_elsewhere_in_the_page_are_spread_evenly() {
     let layout = Layout::new::<u32, u32>(1, 2, 4, 100);
@@ -183,8 +184,8 @@ fn pages_fit_their_room_and_forms_have_the_slots_that_their_tags_allow() {
     for (buckets, word_bytes) in most {
         assert!(buckets == fit_page(buckets) && buckets * 8 * word_bytes <= 48 << 10, "{buckets} buckets");
     }
-    // The steps of the form or of the number of candidates: `candidates` times 2^32 / buckets,
-    // rounded up, are to be below 2^10 or 2^16.
+    // The form or the count of candidates changes at these counts of buckets: `candidates` times
+    // 2^32 / buckets, rounded up, must be below 2^10 or 2^16.
     let steps = [
         (16, 4, 7),
         (327_686, 5, 5),
@@ -202,7 +203,7 @@ fn pages_fit_their_room_and_forms_have_the_slots_that_their_tags_allow() {
         }
     }
     assert_eq!(Layout::form_for::<u32, u32>(1 << 31), (6, 7));
-    // The same tags, and eight words of them.
+    // Buckets of keys alone have eight words of the same tags.
     for (buckets, slots, candidates) in steps {
         let of_keys = [(4, 8), (5, 15), (6, 24)].into_iter().find(|with_values| with_values.0 == slots).unwrap().1;
         assert_eq!(Layout::form_for::<u32, Nothing>(buckets), (of_keys, candidates), "{buckets} buckets of keys");
@@ -217,7 +218,7 @@ fn pages_fit_their_room_and_forms_have_the_slots_that_their_tags_allow() {
     }
 }
 
-/// Returns the tags of a word one by one.
+/// Returns the tags of a word, one by one.
 fn tags<F: Form, W: Scalar>(word: u64, count: u32) -> Vec<u64> {
     let bits = F::tag_bits::<W>();
     (0..count).map(|tag| word >> (tag * bits) & ((1 << bits) - 1)).collect()
@@ -226,7 +227,7 @@ fn tags<F: Form, W: Scalar>(word: u64, count: u32) -> Vec<u64> {
 fn packed<F: Form, W: Scalar>(cases: u32) {
     let bits = F::tag_bits::<W>();
     let most = (1u64 << bits) - 1;
-    // Tags from a few that differ little, so that equal ones meet.
+    // The tags are from a small set of similar values, so some are equal.
     let tag = prop_oneof![3 => Just(0u64), 3 => 1u64..4, 1 => Just(most), 1 => Just(most - 1), 2 => any::<u64>()];
     let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
     proptest!(config, |(held in [tag.clone(), tag.clone(), tag.clone()], sought in tag, above in any::<u64>())| {
@@ -241,7 +242,7 @@ fn packed<F: Form, W: Scalar>(cases: u32) {
             let found = equal::<F, W>(packed, word, W::from_u64(sought));
             let expected = tags::<F, W>(packed.to_u64(), count).iter().position(|&tag| tag == sought);
             prop_assert_eq!(found != W::default(), expected.is_some());
-            // Nothing but highest bits of tags that are there.
+            // Only the highest bits of tags may be set.
             let tops = (0..count).fold(0u64, |tops, tag| tops | 1 << ((tag + 1) * bits - 1));
             prop_assert_eq!(found.to_u64() & !tops, 0);
             if let Some(lowest) = expected {
@@ -284,6 +285,6 @@ fn tags_and_filter_bits_fill_the_words_without_overlap<F: Form, W: Scalar>() {
             assert_eq!((found, mask.to_u64()), (word, 1 << bit), "remainder {remainder}");
         }
     }
-    // Every bit has one use.
+    // Every bit has exactly one use.
     assert!(used.iter().all(|&bits| bits == W::ALL_ONES.to_u64()), "{used:x?}");
 }

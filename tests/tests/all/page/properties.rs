@@ -1,5 +1,5 @@
-//! The page map beside `std::collections::HashMap`, through sequences of operations, on every
-//! engine.
+//! The page map, compared with `std::collections::HashMap` through sequences of operations, on
+//! every engine.
 
 use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
@@ -8,8 +8,8 @@ use warpnest::{Buffer, PageConfig, PageMap};
 use warpnest_tests::page_checker::{check_page_map, same_pairs};
 use warpnest_tests::{TestEngine, key, on_every_engine};
 
-/// Returns a strategy for keys of one kind: few that repeat, any, or one after the other at some
-/// distance, round the end of their range.
+/// Returns a strategy for keys of one kind: few keys that repeat, any keys, or keys in sequence at
+/// some distance, which may wrap around.
 fn keys<K: Key>(most: usize) -> impl Strategy<Value = Vec<K>> {
     let steps = (any::<u64>(), 0u32..48, 0..=most)
         .prop_map(|(first, lg, n)| (0..n as u64).map(|i| K::from_u64(first.wrapping_add(i << lg))).collect());
@@ -28,7 +28,7 @@ fn keys<K: Key>(most: usize) -> impl Strategy<Value = Vec<K>> {
     ]
 }
 
-/// Returns a strategy for pairs with values that follow from a number.
+/// Returns a strategy for pairs with values that follow from a seed.
 fn pairs<K: Key, V: Value>(most: usize) -> impl Strategy<Value = Vec<(K, V)>> {
     (keys::<K>(most), any::<u64>()).prop_map(|(keys, seed)| {
         let value = |i: usize| V::from_u64((i as u64).wrapping_add(seed).wrapping_mul(seed | 1));
@@ -79,7 +79,7 @@ fn case<K: Key, V: Value>(most: usize) -> impl Strategy<Value = Case<K, V>> {
     )
 }
 
-/// Returns the pairs to build from: the first of each key, if keys are to be unique.
+/// Returns the pairs to build from: only the first pair of each key if keys must be unique.
 fn kept<K: Key, V: Value>(unique: bool, pairs: &[(K, V)]) -> (Vec<K>, Vec<V>) {
     let mut seen = HashSet::new();
     pairs.iter().copied().filter(|pair| !unique || seen.insert(pair.0)).unzip()
@@ -95,7 +95,7 @@ fn run<K: Key, V: Value>(engine: &TestEngine, case: Case<K, V>) -> Result<(), Te
     let some = |queries: Vec<K>, reference: &HashMap<K, V>| -> Vec<K> {
         reference.keys().copied().take(500).chain(queries).collect()
     };
-    // After any steps, all is looked up once at the end.
+    // After the steps all keys are looked up and all pairs are listed.
     let last = [Step::Get(reference.keys().copied().collect()), Step::ToPairs];
     for step in case.steps.into_iter().chain(last) {
         match step {

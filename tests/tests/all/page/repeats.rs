@@ -1,5 +1,5 @@
-//! Builds that do not know whether keys are unique: few repeated keys are resolved after an attempt
-//! without order, many send the pairs through ordered splits.
+//! Builds that do not know whether keys are unique. A few repeated keys are resolved after an
+//! attempt without order; with many, the pairs go through ordered splits.
 
 use std::collections::HashSet;
 use warpnest::low_level::kernels::page::{Sample, SampleParams, header};
@@ -12,8 +12,8 @@ fn default() -> PageConfig {
     PageConfig::default().seed(3)
 }
 
-/// Returns `n` keys. In the second half, every pair that `is_copy` picks has the key of an earlier
-/// one.
+/// Returns `n` keys. In the second half, every pair that `is_copy` selects has the key of an
+/// earlier pair.
 fn with_copies<K: Key>(n: usize, is_copy: impl Fn(usize) -> bool) -> Vec<K> {
     let mut keys: Vec<K> = distinct_keys(n, 5);
     for i in n / 2..n {
@@ -24,7 +24,7 @@ fn with_copies<K: Key>(n: usize, is_copy: impl Fn(usize) -> bool) -> Vec<K> {
     keys
 }
 
-/// Returns the number of pairs whose key comes again.
+/// Returns the count of pairs whose key is repeated later.
 fn repeats<K: Key>(keys: &[K]) -> usize {
     keys.len() - keys.iter().map(|key| key.to_u64()).collect::<HashSet<u64>>().len()
 }
@@ -41,8 +41,7 @@ fn few_repeated_keys_are_resolved_and_have_their_last_values<K: Key, V: Value>()
             );
         }
     }
-    // One key many times, beside others: so many that all slots of its candidates would be
-    // taken.
+    // One key has enough copies between other keys to take all slots of its candidates.
     for copies in [2, 7, 50, 200] {
         let keys = |n: usize| {
             let mut keys: Vec<K> = distinct_keys(n, 6);
@@ -54,7 +53,7 @@ fn few_repeated_keys_are_resolved_and_have_their_last_values<K: Key, V: Value>()
     }
 }
 
-/// Returns whether this engine's page maps are built without order first.
+/// Returns whether this engine first builds page maps without order.
 fn tries_without_order(engine: &TestEngine) -> bool {
     let keys: Vec<u32> = distinct_keys(10, 1);
     !built::build::<_, u32, u32>(&engine.device, &default(), &keys, &values(10)).report().ordered
@@ -73,7 +72,8 @@ fn the_list_takes_a_64th_of_the_pairs_wherever_they_are_and_not_a_16th() {
             let resolved = if ordered { 0 } else { most as u64 };
             assert_eq!((map.report().ordered, map.report().resolved), (ordered, resolved), "{:?}", map.report());
         }
-        // One key: the page's own part is full, and the common one takes the rest.
+        // One key's copies fill the page's own part of the list, and the common part takes the
+        // rest.
         let mut keys: Vec<u32> = distinct_keys(n, 5);
         keys[100..250].fill(0);
         let map: PageMap<u32, u64> = built::build(&engine.device, &default(), &keys, &values(n));
@@ -105,7 +105,7 @@ fn a_sample_counts_the_keys_that_it_draws_again<K: Key>(engine: &TestEngine) {
         let mut cells = Buffer::<u32>::zeroed(device, 1 << cell_bits).unwrap();
         let mut found = Buffer::<u64>::zeroed(device, header::WORDS).unwrap();
         let plan = SampleParams { a: 1, b: 2, keys: keys.len() as u64, position_bits, cell_bits };
-        // SAFETY: the buffers are as long as the kernel wants them, and 0.
+        // SAFETY: the buffers are as long as the kernel requires, and 0.
         unsafe {
             stream.launch(1 << sample_bits, |uses| Sample::<K> {
                 keys: uses.read(&input),
@@ -122,11 +122,11 @@ fn a_sample_counts_the_keys_that_it_draws_again<K: Key>(engine: &TestEngine) {
         let keys: Vec<K> = distinct_keys(n, 4);
         let all = n.next_power_of_two().ilog2();
         assert_eq!(sampled(&keys, all), 0);
-        // All positions are drawn once, and so each copy but one of a key counts.
+        // All positions are drawn once, so every copy of a key except one counts.
         assert_eq!(sampled(&vec![K::ALL_ONES; n], all), n as u64 - 1);
         let halved: Vec<K> = (0..n).map(|i| keys[i / 2]).collect();
         assert_eq!(sampled(&halved, all), n as u64 / 2);
-        // Some of the positions.
+        // Only some of the positions are drawn.
         assert_eq!(sampled(&keys, all / 2), 0);
     }
 }

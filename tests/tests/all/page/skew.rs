@@ -1,4 +1,4 @@
-//! Tests of the page map with repeated keys, few or many, and with keys that are chosen to collide.
+//! Tests of the page map with few or many repeated keys, and with keys that are chosen to collide.
 
 use gpu_kernels::types::KeyWord as _;
 use std::collections::HashSet;
@@ -14,13 +14,13 @@ use warpnest_tests::maps::holds;
 use warpnest_tests::pages::key_of_page;
 use warpnest_tests::{TestEngine, distinct_keys, engines, parameterized, says, values};
 
-/// Returns the configuration of large tables, whose fuller pages have less room for what is skewed.
+/// Returns the configuration of large tables, whose fuller pages have less spare capacity for skew.
 fn default() -> PageConfig {
     PageConfig::default().load(0.8).seed(7)
 }
 
-/// Returns a configuration of so low a load that the slow engines' few pairs are split, into at
-/// least `pages` pages.
+/// Returns a configuration with such a low load that even the few pairs of slow engines are split
+/// into at least `pages` pages.
 fn split_into(pages: u64, pairs: usize) -> PageConfig {
     default().load((pairs as f64 * 8.0 / (pages as f64 * 300.0 * 32.0)).min(0.8))
 }
@@ -68,7 +68,7 @@ fn two_keys_that_take_turns() {
 
 #[test]
 fn the_last_pair_wins_in_every_order_of_repeated_pairs() {
-    // In one page and in several.
+    // The pairs are in one page, and in several.
     edges::the_last_pair_wins_in_every_order_of_repeated_pairs(|_| default(), |_, _| {});
     edges::the_last_pair_wins_in_every_order_of_repeated_pairs(|pairs| split_into(4, pairs), |_, _| {});
 }
@@ -85,7 +85,7 @@ fn half_of_the_input_repeated_once_in_the_same_and_in_the_other_order() {
     }
 }
 
-/// Returns different keys, except that every `every`-th one is `key`.
+/// Returns different keys, except that every `every`-th key is `key`.
 fn one_at_every<K: Key>(n: usize, every: usize, key: u64) -> Vec<K> {
     let mut keys: Vec<K> = distinct_keys(n, 12);
     keys.iter_mut().step_by(every).for_each(|case| *case = K::from_u64(key));
@@ -101,7 +101,7 @@ fn a_skewed_bin_of_one_key_in_every_tile_is_thinned_and_leaves_the_others_alone(
         let keys = one_at_every::<u64>(100_000, every, u64::MAX);
         skewed(build::<_, u64>(&engines()[0], &default(), &keys).report(), 0);
     }
-    // So many pages that the few pairs of a slow engine make a skewed bin.
+    // There are so many pages that even the few pairs of a slow engine make a skewed bin.
     check::<_, u32, u32>(|n| split_into(100, n), 300, |n| vec![9; n], skewed);
     check::<_, u64, u64>(|n| split_into(100, n), 300, |n| one_at_every(n, 2, 0).split_off(n / 100), |_, _| {});
     check::<_, u64, u32>(|n| split_into(100, n), 300, |n| vec![u64::MAX - n as u64; n], skewed);
@@ -118,8 +118,8 @@ fn a_skewed_bin_in_one_tile_only_and_an_even_part_in_all_others() {
     }
 }
 
-/// Checks a split that is repeated: no tile has a skewed bin, but all tiles together have more
-/// copies than the bin's capacity.
+/// Checks a split that is repeated. No tile has a skewed bin, but all tiles together have more
+/// copies of a key than a bin's capacity.
 #[test]
 fn a_key_that_is_often_everywhere_has_the_last_split_made_again() {
     let again = |report: &PageReport, _| {
@@ -129,12 +129,12 @@ fn a_key_that_is_often_everywhere_has_the_last_split_made_again() {
     again(build::<_, u32>(&engines()[0], &default(), &keys).report(), 0);
     let keys = one_at_every::<u32>(300_000, 300, 3);
     again(build::<_, u64>(&engines()[0], &default(), &keys).report(), 0);
-    // On the slow engines the copies are most of the pairs, which are few in four pages.
+    // On the slow engines, most of the few pairs are copies, in four pages.
     let most_of = |n: usize| (0..n).map(|i| if i % 10 == 7 { i as u64 } else { 1 << 30 });
     check::<_, u32, u32>(|n| split_into(4, n), 300, |n| most_of(n).map(|key| key as u32).collect(), again);
     check::<_, u64, u64>(|n| split_into(4, n), 300, |n| most_of(n).collect(), again);
     check::<_, u32, u64>(|n| split_into(5, n), 300, |n| most_of(n).map(|key| key as u32).collect(), again);
-    // The promise of unique keys is broken, but the split does not know that.
+    // The promise of unique keys is broken, but the split cannot know that.
     let (device, keys) = (&engines()[0].device, one_at_every::<u32>(300_000, 480, 3));
     let map = default().assume_unique().build(device, &keys, &values::<u32>(keys.len())).unwrap();
     assert!(map.report().split_again && !map.report().counted, "{:?}", map.report());
@@ -142,8 +142,8 @@ fn a_key_that_is_often_everywhere_has_the_last_split_made_again() {
     assert_eq!(held, keys.iter().copied().collect());
 }
 
-/// Checks inputs whose every 40th pair has the same key, at all sizes: without a skewed bin, with
-/// one, or counted. The result is always right.
+/// Checks inputs in which every 40th pair, or another share, has the same key, at many sizes. There
+/// may be a skewed bin, or counted keys; the result must always be right.
 #[test]
 fn every_fortieth_pair_and_other_shares_at_many_sizes() {
     for n in [300, 1700, 2000, 4000, 8192, 8193, 20_000, 60_000, 100_000] {
@@ -154,8 +154,8 @@ fn every_fortieth_pair_and_other_shares_at_many_sizes() {
     }
 }
 
-/// Checks more copies of a key than the capacity of a bin of the first of two splits, or only of
-/// the second, without skewed bins. Engines that take minutes for so many pages are left out.
+/// Checks a key with more copies than the capacity of a bin, in the first of two splits or only in
+/// the second, without skewed bins. Engines that would take minutes are skipped.
 #[test]
 fn which_of_two_splits_overflows_says_what_comes_then() {
     fn with<K: Key, V: Value>(n: usize, copies: usize, split_again: bool) {
@@ -176,8 +176,8 @@ fn which_of_two_splits_overflows_says_what_comes_then() {
     with::<u64, u64>(300, 150, false);
 }
 
-/// Checks 2^14 pages, for which a scan of their counts writes the starts four at a time, so they
-/// must be aligned for that. Engines that take minutes for as many pages are left out.
+/// Checks 2^14 pages. A scan of their counts writes four starts at a time, which must be aligned
+/// for that. Engines that would take minutes are skipped.
 #[test]
 fn the_last_split_is_made_again_into_many_pages() {
     let n = 100_000;
@@ -191,9 +191,9 @@ fn the_last_split_is_made_again_into_many_pages() {
 }
 
 /// Checks that a repeated split drops the repeated keys again. The first split drops a fifth of the
-/// pairs, so the last one looks for repeated keys in every tile. When it is repeated it must do so
-/// again: its capacity is for the pairs that were not dropped at first. Engines that take minutes
-/// for so many pages are left out.
+/// pairs, so the last split looks for repeated keys in every tile. When it is repeated it must do
+/// so again, because its capacity does not cover the pairs that were dropped. Engines that would
+/// take minutes are skipped.
 #[test]
 fn a_last_split_that_is_made_again_leaves_out_the_same_pairs() {
     let (n, page) = (100_000, 7);
@@ -204,9 +204,9 @@ fn a_last_split_that_is_made_again_leaves_out_the_same_pairs() {
     let keys: Vec<u32> = (0..n)
         .map(|i| match i % 200 {
             i if i % 5 == 0 => 3,
-            // So many of one page that its bin overflows.
+            // One page has so many pairs that its bin overflows.
             1 => key_of_page(&layout, page, spread[i] as u64),
-            // The others mostly twice, next to each other.
+            // Most other keys occur twice, next to each other.
             _ => spread[i / 2],
         })
         .collect();
@@ -216,8 +216,8 @@ fn a_last_split_that_is_made_again_leaves_out_the_same_pairs() {
     }
 }
 
-/// Checks as many pages as one split cannot tell apart: a skewed bin occurs in the first split, in
-/// the second, or in neither.
+/// Checks more pages than one split can distinguish. A skewed bin occurs in the first split, in the
+/// second, or in neither.
 #[test]
 fn two_splits_with_repeated_keys() {
     let two_splits = |config: PageConfig, keys: &[u32]| {
@@ -235,7 +235,7 @@ fn two_splits_with_repeated_keys() {
     }
     let twice: Vec<u32> = distinct_keys::<u32>(50_000, 3).repeat(2);
     assert_eq!(two_splits(low(100_000), &twice), (false, false));
-    // The same key again and again at one end of the input only.
+    // The same key is repeated only at one end of the input.
     let mut late: Vec<u32> = distinct_keys(100_000, 5);
     late[99_000..].fill(8);
     two_splits(low(100_000), &late);
@@ -245,7 +245,7 @@ fn two_splits_with_repeated_keys() {
 
 #[test]
 fn a_few_keys_very_often_and_many_seldom_as_in_texts() {
-    // A key's probability is as 1 / key.
+    // A key's probability is proportional to 1 / key.
     let zipf = |n: usize, i: u32| (n as f64).powf(i.mix(1, 2) as f64 / u32::MAX as f64) as u64;
     for n in [300, 2000, 100_000] {
         let keys = |n: usize| (0..n as u32).map(move |i| zipf(n, i));
@@ -257,7 +257,7 @@ fn a_few_keys_very_often_and_many_seldom_as_in_texts() {
 #[test]
 fn a_broken_promise_of_unique_keys_gives_one_of_the_values_of_each_key() {
     fn with<K: Key>(engine: &TestEngine, config: &PageConfig, keys: &[K]) {
-        // The two halves of a value agree.
+        // Both halves of a value are equal.
         let values: Vec<u64> = (1..=keys.len() as u64).map(|i| i << 32 | i).collect();
         let map = config.clone().assume_unique().build(&engine.device, keys, &values).unwrap();
         let case = format!("on {}: {:?}", engine.device.name(), map.report());
@@ -297,8 +297,8 @@ fn layout_of<K: Key, V: Value>(engine: &TestEngine, config: &PageConfig, n: usiz
     *map.table().layout()
 }
 
-/// Checks keys that no first attempt can insert: it fails, and the second one succeeds. Without
-/// restarts that is an error, and the map stays usable.
+/// Checks keys that no first attempt can insert: the first attempt fails, and the second one
+/// succeeds. Without restarts the build fails, and the map stays usable.
 fn fails_at_first<K: Key, V: Value>(engine: &TestEngine, config: &PageConfig, keys: &[K]) {
     let device = &engine.device;
     for config in [config.clone(), config.clone().assume_unique()] {
@@ -344,7 +344,8 @@ fn keys_that_all_fall_into_one_page_take_other_constants() {
     with::<u64, u32>(&engines()[0], 20_000);
 }
 
-/// Returns keys of one home whose candidates are all among the first `within` buckets of the page.
+/// Returns keys of one home whose candidates outside its line are all among the first `within`
+/// buckets of the page.
 fn full_home_keys(layout: &Layout, within: u32, n: usize) -> Vec<u32> {
     let first = layout.mixed_of::<u32, u32>(0, 0).max(1);
     let last = (first..u32::MAX).find(|mixed| mixed.scaled(layout.buckets()) != 0).unwrap();
@@ -359,7 +360,8 @@ fn full_home_keys(layout: &Layout, within: u32, n: usize) -> Vec<u32> {
 fn keys_of_one_bucket_find_slots_in_the_page_or_take_other_constants(engine: &TestEngine) {
     let n = 290;
     let layout = layout_of::<u32, u32>(engine, &default(), n);
-    // Some at home and the others elsewhere; too many for a few buckets, by far and by little.
+    // Some keys find slots at home and the others elsewhere. Then there are too many keys for a few
+    // buckets, by far or by a few.
     let anywhere: Vec<u32> = (1..=n as u32).map(|mixed| (mixed << 15).unmixed(layout.a, layout.b)).collect();
     assert!(anywhere.iter().all(|key| layout.home_in_page(key.mixed(layout.a, layout.b)) == 0));
     let map = build::<u32, u32>(engine, &default(), &anywhere);

@@ -1,4 +1,4 @@
-//! Small pages of every form, and what was built of their pairs beside a reference.
+//! Small pages of every form, and the comparison of a build with a reference.
 
 use gpu_kernels::page::{Layout, header};
 use gpu_kernels::types::{Payload, Scalar, WordOf};
@@ -9,8 +9,8 @@ use warpnest_tests::each_distinct_key;
 use warpnest_tests::page_checker::{pairs_of_pages, same_pairs};
 use warpnest_tests::pages::{Known, Pages, Source, key_of_page};
 
-/// Returns layouts of small pages with the slots that a bucket of each should have: with seven
-/// candidates, and with five.
+/// Returns layouts of small pages, each with the expected slots of a bucket; some have seven
+/// candidates, others five.
 pub(super) fn narrow<V: Payload>() -> [(Layout, u32); 5] {
     let [many, middle, few] = if V::VALUE_BITS == 0 { [24, 15, 8] } else { [6, 5, 4] };
     let layout = |bits, buckets, slots, candidates| {
@@ -26,7 +26,7 @@ pub(super) fn wide<K: Key, V: Payload>() -> Layout {
     Layout::new::<K, V>(0x0123_4567_89ab_cdef, 0xfedc_ba98_7654_3210, 3, 20)
 }
 
-/// Returns a value with these bits, or 0 for keys alone.
+/// Returns a value with these bits, or 0 for keys without values.
 pub(super) fn value<V: Payload>(bits: u64) -> V::Word {
     Scalar::from_u64(if V::VALUE_BITS == 0 { 0 } else { bits })
 }
@@ -35,7 +35,7 @@ pub(super) fn value<V: Payload>(bits: u64) -> V::Word {
 pub(super) fn pairs<K: Key, V: Payload>(layout: &Layout, page: u32, n: usize, seed: u64) -> Vec<(K, WordOf<V>)> {
     let mut pairs = Vec::new();
     let mut seen = std::collections::HashSet::new();
-    // The page's number takes the place of some bits, so that some keys become equal.
+    // The page's index replaces some bits of the keys, so some keys become equal.
     for bits in each_distinct_key::<K>(seed).take(n << layout.page_bits.min(6)) {
         if pairs.len() == n {
             break;
@@ -49,7 +49,7 @@ pub(super) fn pairs<K: Key, V: Payload>(layout: &Layout, page: u32, n: usize, se
     pairs
 }
 
-/// Builds the pages, and compares them with the reference if they could be built.
+/// Builds the pages, and compares them with the reference if the build succeeded.
 pub(super) fn build<K: Key, V: Payload>(
     device: &Device,
     layout: Layout,
@@ -105,7 +105,7 @@ pub(super) fn compared_unordered<K: Key, V: Payload>(
     compared(device, Ok(built), &[held])
 }
 
-/// Compares pages with the pairs from which they were built, if they could be built.
+/// Compares pages with the pairs from which they were built, if the build succeeded.
 pub(super) fn compared<K: Key, V: Payload>(
     device: &Device,
     built: warpnest::Result<Pages<K, V>>,

@@ -1,5 +1,6 @@
-//! Larger pages of every form, whose threads read several pairs each, from every arrangement of the
-//! pairs. A map that an interpreter can build has small pages, and its size determines the form.
+//! Larger pages of every form, in which each thread reads several pairs, from every arrangement of
+//! the pairs. Maps that an interpreter can build have only small pages, and a map's size determines
+//! its form.
 
 use super::small_pages::{compared, compared_unordered, value, wide};
 use gpu_kernels::page::{Layout, header};
@@ -13,8 +14,8 @@ use warpnest_tests::{at, on_all};
 
 const SOURCES: [Source; 5] = [Source::Bins, Source::Starts, Source::KeysAlone, Source::Sorted, Source::Input];
 
-/// Returns layouts of tables with pages of so many slots that there are more than four pairs for a
-/// thread.
+/// Returns layouts of tables whose pages have so many slots that a thread processes more than four
+/// pairs.
 fn large<K: Key, V: Payload>() -> Vec<Layout> {
     let layout = |bits, buckets| Layout::new::<K, V>(0x0123_4567_89ab_cdef, 0x0edc_ba98_7654_3210, bits, buckets);
     let layouts = match (K::BITS, V::VALUE_BITS) {
@@ -30,7 +31,7 @@ fn large<K: Key, V: Payload>() -> Vec<Layout> {
 }
 
 /// Returns `n` different pairs of page `page`. Their homes are as random as the homes of a map's
-/// keys, so that few find their candidates full.
+/// keys, so few of them find their candidates full.
 pub(super) fn scattered<K: Key, V: Payload>(layout: &Layout, page: u32, n: usize, seed: u64) -> Vec<(K, WordOf<V>)> {
     let random = (0..).map(|i| key_of_page::<K>(layout, page, K::from_u64(i).mixed(seed, 77).to_u64()));
     let mut seen = HashSet::new();
@@ -49,8 +50,8 @@ fn from_every_source<K: Key, V: Payload>(device: &Device, layout: Layout, known:
     };
     let spread = || scattered::<K, V>(&layout, 0, n, 5);
     let inputs = if known != Known::Unique {
-        // Some twice, and one so often that most of its pairs are not listed when their home is
-        // full.
+        // Some keys occur twice, and one key so often that its home is full and most of its pairs
+        // are not listed.
         let mut often = spread();
         often.truncate(n / 3);
         let (twice, hot) = (often[..n / 5].to_vec(), often[0].0);
@@ -95,8 +96,8 @@ fn both_kernels<K: Key, V: Payload>() {
 
 warpnest_tests::of_pairs_and_keys_alone!(both_kernels);
 
-/// Checks copies against the promise. They are so many that they fill all candidates of their key,
-/// and that those without a slot are more than can be listed, once or in both lists.
+/// Checks copies that break the promise of unique keys. They fill all candidates of their key, and
+/// more copies are left without a slot than a list can hold, or than both lists can.
 fn copies_against_the_promise<K: Key, V: Payload>(device: &Device, layout: Layout) {
     let once = scattered::<K, V>(&layout, 0, 20, 3);
     for copies in [300, 1300] {

@@ -1,6 +1,6 @@
-//! Splits by themselves: skewed bins, bins that overflow, several regions and tiles, and bins of
-//! every size, beside what is known of each pair. Maps of the sizes that an interpreter can build
-//! meet few of these.
+//! Tests of single splits: skewed bins, bins that overflow, several regions and tiles, and bins of
+//! every size. Each pair is compared with its expected bin. Maps that an interpreter can build have
+//! few of these cases.
 
 use gpu_kernels::page::header;
 use gpu_kernels::split::{self, MAX_SPLIT_BITS, Pairs, Split, SplitParams};
@@ -10,12 +10,12 @@ use warpnest::types::WordKey as Key;
 use warpnest::{Buffer, Device};
 use warpnest_tests::{at, distinct_keys, null, on_all};
 
-/// The number of threads of a block that splits.
+/// The count of threads of a block that splits.
 const THREADS: u64 = 512;
 
 const CONSTANTS: [u64; 2] = [0x0123_4567_89ab_cdef, 0x0edc_ba98_7654_3210];
 
-/// A split to try.
+/// The input and the parameters of a split.
 struct Case<K> {
     /// The keys of each region, before they are mixed.
     regions: Vec<Vec<K>>,
@@ -23,9 +23,9 @@ struct Case<K> {
     level: u32,
     bits: u32,
     skew_limit: u32,
-    /// The capacity of every bin; if `None`, each has as much as it needs.
+    /// The capacity of every bin; if `None`, each bin has the capacity that it needs.
     bin_capacity: Option<u32>,
-    /// The number of pairs that the split before this one dropped.
+    /// The count of pairs that the previous split dropped.
     dropped_before: u64,
 }
 
@@ -44,8 +44,8 @@ impl<K: Key> Case<K> {
         (region << self.bits) + digit
     }
 
-    /// Returns the pairs that belong in each bin, in order: a key, its number in its region, and
-    /// its tile.
+    /// Returns the pairs that belong in each bin, in order. Each has its key, its index in its
+    /// region, and its tile.
     fn expected<V: Payload>(&self) -> Vec<Vec<(K, u64, u64)>> {
         let mut bins = vec![Vec::new(); self.regions.len() << self.bits];
         for (region, keys) in self.regions.iter().enumerate() {
@@ -56,7 +56,7 @@ impl<K: Key> Case<K> {
         bins
     }
 
-    /// Runs the split. The value of a pair is its number in its region.
+    /// Runs the split. The value of a pair is its index in its region.
     fn run<const REPEATS: bool, V: Payload>(&self, device: &Device) -> Done<K, WordOf<V>> {
         let stream = device.default_stream();
         let [a, b] = CONSTANTS;
@@ -108,8 +108,8 @@ impl<K: Key> Case<K> {
             skew_limit: self.skew_limit,
             level: self.level,
         };
-        // SAFETY: inputs have capacity for all regions, outputs for all bins; the words for
-        // publishing are 0, as are the counts. The kernel's documentation allows the nulls.
+        // SAFETY: inputs have capacity for all regions, and outputs for all bins. The words for
+        // publishing and the counts are 0. The kernel's documentation allows the nulls.
         unsafe {
             stream.launch_dyn(self.regions.len() * tiles * THREADS as usize, |uses| {
                 let split = Split::<K, V, false> {
@@ -143,8 +143,8 @@ impl<K: Key> Case<K> {
         Done { bins: (0..bins).map(bin).collect(), header: head.download(stream).unwrap(), counts }
     }
 
-    /// Runs the split, checks every pair, and returns the number of dropped pairs. Of one key in
-    /// one tile the last must be there. Others may be dropped only if keys may be repeated.
+    /// Runs the split, checks every pair, and returns the count of dropped pairs. The last pair of
+    /// a key in a tile must be kept. Other pairs may be dropped only if keys may be repeated.
     fn check<const REPEATS: bool, V: Payload>(&self, device: &Device) -> u64 {
         let expected = self.expected::<V>();
         let done = self.run::<REPEATS, V>(device);
@@ -155,7 +155,8 @@ impl<K: Key> Case<K> {
             if here.len() < done.counts[bin] as usize {
                 continue;
             }
-            // Of keys alone, the number of copies of each; of pairs, the pairs themselves.
+            // For keys without values this counts the copies of each key; for pairs it counts the
+            // pairs.
             let mut left: HashMap<(K, u64), usize> = HashMap::new();
             for (key, value) in here {
                 *left.entry((*key, if V::VALUE_BITS == 0 { 0 } else { value.to_u64() })).or_default() += 1;
@@ -179,7 +180,7 @@ impl<K: Key> Case<K> {
     }
 }
 
-/// Returns `n` keys, of which every second one is one of five, and the others are all different.
+/// Returns `n` keys: every second key is one of five, and all others are different.
 fn skewed<K: Key>(n: usize) -> Vec<K> {
     let hot: Vec<K> = (0..5).map(|i| K::from_u64(i * 77 + 1)).collect();
     distinct_keys::<K>(n, 3).into_iter().enumerate().map(|(i, key)| if i % 2 == 0 { hot[i % 5] } else { key }).collect()

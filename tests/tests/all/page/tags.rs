@@ -1,5 +1,5 @@
-//! The check of the tags of a table that comes from a file: the tags that insertions make are
-//! right, and all others are found.
+//! The check of the tags of a table that is read from a file. It accepts the tags that insertions
+//! make, and finds all other tags.
 
 use super::small_pages::{narrow, wide};
 use gpu_kernels::page::{BUCKET_WORDS, CheckParams, CheckTags, Layout};
@@ -11,7 +11,7 @@ use warpnest_tests::{TestEngine, parameterized};
 /// The count of buckets that have words: the buckets of two blocks.
 const BUCKETS: usize = 512;
 
-/// Returns the count of pairs of some buckets, and the count of wrong tags.
+/// Returns the count of pairs in some buckets, and the count of wrong tags.
 fn counted<K: Key, V: Payload>(device: &Device, layout: Layout, words: &[K::PackedWord<V>]) -> [u64; 2] {
     let stream = device.default_stream();
     let words: Vec<u64> = match <K::PackedWord<V> as Scalar>::BITS {
@@ -20,7 +20,7 @@ fn counted<K: Key, V: Payload>(device: &Device, layout: Layout, words: &[K::Pack
     };
     let words = Buffer::<u64>::from_slice(device, &words).unwrap();
     let mut counts = Buffer::<u64>::zeroed(device, 2).unwrap();
-    // SAFETY: there are words for all buckets that have a thread.
+    // SAFETY: all buckets that have a thread have words.
     unsafe {
         let launched = stream.launch(BUCKETS, |uses| CheckTags::<K, V> {
             words: uses.read(&words).cast(),
@@ -33,7 +33,7 @@ fn counted<K: Key, V: Payload>(device: &Device, layout: Layout, words: &[K::Pack
     [counts[0], counts[1]]
 }
 
-/// Puts right and wrong tags into slots of a table with this layout. Bits that are in no tag are
+/// Writes right and wrong tags to slots of a table with this layout. Bits that belong to no tag are
 /// set.
 fn tags_are_told_apart<K: Key, V: Payload>(device: &Device, layout: Layout) {
     let slots = layout.slots as usize;
@@ -44,7 +44,7 @@ fn tags_are_told_apart<K: Key, V: Payload>(device: &Device, layout: Layout) {
     };
     let bits = [<K::PackedWord<V> as Scalar>::BITS - 1, 16, 10][in_word - 1];
     let tag_words = slots.div_ceil(in_word);
-    // Values may be any; an empty slot has tag 0.
+    // Values may have any bits; an empty slot has tag 0.
     let packed = |tag_of: &dyn Fn(usize, usize) -> u64| -> Vec<K::PackedWord<V>> {
         let word_of = |bucket: usize, word: usize| {
             let tags = (word * in_word..slots.min((word + 1) * in_word)).map(|slot| tag_of(bucket, slot));
@@ -63,12 +63,12 @@ fn tags_are_told_apart<K: Key, V: Payload>(device: &Device, layout: Layout) {
         assert_eq!(counted::<K, V>(device, layout, &packed(tag_of)), expected, "{what}");
     };
     let most = layout.remainders * layout.candidates as u64;
-    // A small table has fewer.
+    // A small table has fewer buckets.
     let buckets = BUCKETS.min(layout.buckets() as usize);
     let all = buckets * slots;
     check(&|_, _| 0, [0, 0]);
     check(&|_, _| most, [all, 0]);
-    // The largest and the smallest remainder of each candidate.
+    // Each candidate has its smallest remainder, and then its largest.
     check(&|bucket, slot| (bucket + slot) as u64 % layout.candidates as u64 * layout.remainders + 1, [all, 0]);
     check(&|bucket, slot| ((bucket + slot) as u64 % layout.candidates as u64 + 1) * layout.remainders, [all, 0]);
     check(&|bucket, slot| if (bucket + slot) % 2 == 0 { 0 } else { 1 }, [all / 2, 0]);

@@ -1,5 +1,5 @@
-//! The state of a table that is built in one go after any kind of failure of any device operation
-//! (memory, copies, fills, launches, events, waits).
+//! The state of a table that is built in one call, after any kind of failure of any device
+//! operation (memory, copies, fills, launches, events, waits).
 
 use std::collections::HashMap;
 use warpnest::design::{BulkMap, BulkSet, Config};
@@ -17,7 +17,7 @@ use warpnest_tests::planted::{
 use warpnest_tests::sets;
 use warpnest_tests::{distinct_keys, values};
 
-/// Returns 300 keys, of which some are equal, and one has a cell of its own in some tables.
+/// Returns 300 keys. Some of them are equal, and one has a cell of its own in some tables.
 pub(super) fn repeated() -> Vec<u32> {
     let mut keys: Vec<u32> = distinct_keys(300, 2);
     keys[100..130].fill(77);
@@ -25,11 +25,11 @@ pub(super) fn repeated() -> Vec<u32> {
     keys
 }
 
-/// Checks that a rebuild leaves the new pairs or, if it is an error, none, and that the next
-/// rebuild succeeds.
+/// Checks that a rebuild leaves the new pairs, or no pairs if it fails, and that the next rebuild
+/// succeeds.
 fn rebuilds<D: Tested>(config: &Config<D>, new: &[u32]) {
     let (device, plan) = planted();
-    // The input and the table are of another stream, which this one waits for.
+    // Another stream has written the input and the table, so this stream waits for it.
     let stream = device.stream().unwrap();
     let (old, new_values) = (distinct_keys::<u32>(100, 1), values::<u64>(new.len()));
     let begin = || {
@@ -66,8 +66,8 @@ fn a_rebuild_that_fails_anywhere_leaves_an_empty_map_that_can_be_built_again() {
     rebuilds(&SortedConfig::default().assume_unique(), &unique);
 }
 
-/// Lets each operation of `shrink_to_fit` fail, after a rebuild from fewer pairs, or from none that
-/// failed itself. The map has its pairs all the same, and no more memory than before.
+/// Lets each operation of `shrink_to_fit` fail after a rebuild from fewer pairs. The map must keep
+/// its pairs and its memory. A map whose rebuild failed is shrunk, too.
 fn shrinks<D: Tested>(config: &Config<D>) {
     let (device, plan) = planted();
     let (keys, values) = (distinct_keys::<u32>(3000, 1), values::<u64>(3000));
@@ -96,7 +96,7 @@ fn shrinks<D: Tested>(config: &Config<D>) {
         });
         all_failed(&seen, &[Allocate]);
     }
-    // What a failed rebuild left.
+    // The last launch of this rebuild fails, which leaves no pairs.
     let mut map = built::build::<D, u32, u64>(&device, config, &keys, &values);
     let input = (Buffer::from_slice(&device, &keys).unwrap(), Buffer::from_slice(&device, &values).unwrap());
     let last = Fault { lasting: false, ..SINGLE_FAULTS[0] };
@@ -118,8 +118,8 @@ fn a_map_that_cannot_be_shrunk_stays_whole() {
     shrinks(&TwoLevelConfig::default().bucket_capacity(64).items_per_bucket(40.0).sub_tables(3, 32).seed(2));
 }
 
-/// Lets each operation of a rebuild from slices fail. The first ones copy the slices: if one of
-/// these fails, what was there stays; if a later one does, nothing is left.
+/// Lets each operation of a rebuild from slices fail. The first operations copy the slices. If one
+/// of these fails, the old contents stay; if a later operation fails, the table is empty.
 fn slices<T, R: std::fmt::Debug + PartialEq>(
     (device, plan): (&Device, &FaultPlan),
     slices: usize,
@@ -135,7 +135,7 @@ fn slices<T, R: std::fmt::Debug + PartialEq>(
         in_each_operation(plan, &[fault], || (), copy, |(), done| failures += done.is_err() as u32);
         copying = failures;
         let (old, mut number) = (content(&begin()), 0);
-        // What a failed launch leaves.
+        // This is the content that a failed launch leaves.
         let none = (copying..copying + 100).find_map(|good| {
             let mut subject = begin();
             (plan.with(fault, good, || rebuild(&mut subject)).1 == [Launch]).then(|| content(&subject))

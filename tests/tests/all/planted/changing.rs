@@ -1,4 +1,4 @@
-//! The state of a table that changes batch by batch after any kind of failure of any device
+//! The state of a table that changes batch by batch, after any kind of failure of any device
 //! operation.
 
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ use warpnest_tests::planted::{
 /// A change of a linear map of the keys `old`.
 type Change = fn(&mut LinearMap<u32, u64>, &Stream, old: &[u32], new: &[u32]) -> Result<()>;
 
-/// The changes, each with the number of keys that it leaves if it succeeds.
+/// The changes, each with the count of keys that it leaves if it succeeds.
 const CHANGES: [(Change, usize); 9] = [
     (|map, _, _, new| map.insert_many(new, &own_values(new)).map(drop), 1800),
     (|map, _, _, new| map.get_or_insert_many(new, &own_values(new)).map(drop), 1800),
@@ -40,9 +40,9 @@ const CHANGES: [(Change, usize); 9] = [
     ),
 ];
 
-/// Checks that a change recovers a map, whether or not it reports that it is not whole, and returns
-/// whether it did. Afterwards its figures are true, and every pair is one that was there or was to
-/// come.
+/// Checks that the next change repairs a map that a failure broke, and returns whether the map was
+/// broken. Afterwards its figures are true, and it has only pairs of the earlier contents or of the
+/// batch.
 fn is_true(map: &mut LinearMap<u32, u64>, done: &Result<()>, keys: &[u32]) -> bool {
     assert_planted(done);
     let broken = map.get_many(&[1]).is_err();
@@ -80,8 +80,8 @@ fn a_linear_map_knows_what_is_in_it_whatever_fails() {
     for (number, (change, left)) in CHANGES.into_iter().enumerate() {
         let call = |map: &mut LinearMap<u32, u64>| change(map, &stream, &old[..300], &new);
         let seen = in_each_operation(&plan, &SINGLE_FAULTS, begin, call, |mut map, done| {
-            // The header can be read after a single fault, and a table be emptied with the next
-            // change.
+            // After a single fault the header can still be read, and the next change can empty the
+            // table.
             assert!(!is_true(&mut map, &done, &all) || number == 4);
             call(&mut map).unwrap();
             is_true(&mut map, &Ok(()), &all);
@@ -95,14 +95,14 @@ fn a_linear_map_knows_what_is_in_it_whatever_fails() {
             is_true(&mut map, &Ok(()), &all);
             assert_eq!(map.len(), left);
         });
-        // The changes in which a batch or a clearing can fail in its middle.
+        // Only in these changes can a batch or a clearing fail halfway.
         assert_eq!(broken > 0, number < 5 || number == 8, "change {number}: {broken} times");
     }
     assert_eq!(plan.bytes(), 0, "some bytes were not given back");
 }
 
-/// Checks that a table of removed keys is rehashed before a large batch, or emptied if nothing else
-/// is in it. Without the memory for that it is not, and the batch is done.
+/// Checks that a table of removed keys is rehashed before a large batch, or emptied if it has no
+/// other keys. If there is no memory for the rehash, the batch succeeds without it.
 #[test]
 fn a_linear_map_does_without_memory_for_being_tidied() {
     let (device, plan) = planted();
@@ -129,7 +129,7 @@ fn a_linear_map_does_without_memory_for_being_tidied() {
                 assert_eq!(map.len(), kept + new.len());
             });
         }
-        // To empty the table takes no memory.
+        // Emptying the table takes no memory.
         assert_eq!(untidied > 0, kept > 0, "{kept} keys were kept: {untidied} times");
     }
 }
@@ -161,7 +161,7 @@ fn an_extendible_map_is_whole_or_says_that_it_was_emptied() {
                     is_empty(&map, &keys);
                     map.insert_many(&keys, &own_values(&keys)).unwrap();
                 }
-                // The answers of a removal are copied to the host when all else is done.
+                // The answers of a removal are copied to the host after all other work.
                 Err(error) if map.len() == left.len() => {
                     assert!(is_planted(error), "{error}");
                     equals(&map, &pairs(&left));

@@ -1,5 +1,5 @@
-//! The values of a map after any kind of failure of any device operation while others are combined
-//! with them.
+//! The values of a map after any kind of failure of any device operation while other values are
+//! combined with them.
 
 use warpnest::design::{BulkMap, Config};
 use warpnest::design::{Linear, Page};
@@ -8,12 +8,12 @@ use warpnest_tests::changing::Changing;
 use warpnest_tests::distinct_keys;
 use warpnest_tests::planted::{LASTING_FAULTS, SINGLE_FAULTS, assert_planted, in_each_operation, planted};
 
-/// The value of each key before a batch, and what the batch adds to it.
+/// The value of each key before a batch, and the value that the batch adds to it.
 const HELD: u32 = 1000;
 const ADDED: u32 = 7;
 
-/// Lets each operation of a batch of additions fail. Each key has its old value then or the new
-/// one, and the next batch finds that.
+/// Lets each operation of a batch of additions fail. Afterwards each key has its old or its new
+/// value, and the next batch adds to that.
 fn each_value_is_the_old_or_the_new_one<D: Changing>(config: &Config<D>) {
     let (device, plan) = planted();
     let (old, new) = (distinct_keys::<u32>(300, 1), distinct_keys::<u32>(900, 1 << 20));
@@ -41,7 +41,7 @@ fn each_value_is_the_old_or_the_new_one<D: Changing>(config: &Config<D>) {
             if !was_emptied {
                 assert_planted(&done);
             }
-            // A change finds out what a failed one left.
+            // A change finds out the state that a failed change left.
             map.insert_many(&[], &[]).unwrap();
             let times = match done {
                 Err(_) => [0, 1],

@@ -1,4 +1,5 @@
-//! The state of what stands on another table after any kind of failure of any device operation.
+//! The state of tables that are built on another table, after any kind of failure of any device
+//! operation.
 
 use super::built::repeated;
 use warpnest::design::{Cuckoo, Page};

@@ -1,4 +1,4 @@
-//! Primitives after any kind of failure of any device operation.
+//! The results of primitives after any kind of failure of any device operation.
 
 use warpnest::primitives::{
     BitField, Scratch, compact, exclusive_scan, inclusive_scan, partition_pairs, sort_keys, sort_pairs,

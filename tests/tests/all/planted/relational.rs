@@ -1,5 +1,5 @@
-//! The state of groups, of the different keys of a column, and of reductions, after any kind of
-//! failure of any device operation.
+//! The state of groups, of a column's different keys, and of reductions, after any kind of failure
+//! of any device operation.
 
 use warpnest::primitives::{Scratch, Sum, reduce_by_key, segmented_reduce};
 use warpnest::relational::{GroupBy, Groups, Method, OnDevice, Order, Unique, isin_into};
@@ -7,7 +7,7 @@ use warpnest::{Buffer, Result};
 use warpnest_tests::planted::Operation::{Allocate, Fill, Launch, Record, Wait};
 use warpnest_tests::planted::{SINGLE_FAULTS, all_failed, in_each_operation, is_planted, planted};
 
-/// Returns the keys of 3,000 rows: one that half of them have, and 800 others.
+/// Returns the keys of 3,000 rows: half of them have one key, the others have 800 keys.
 fn keys() -> Vec<u32> {
     (0..3000u32).map(|row| if row % 2 == 0 { 7 } else { row.wrapping_mul(0x9e37_79b1) % 800 }).collect()
 }
@@ -53,8 +53,8 @@ fn a_group_by_that_fails_leaves_no_groups_and_can_be_repeated() {
     check(Method::Hash, Order::ByKey);
 }
 
-/// Lets each operation of a query for different keys fail: the result is empty then, and the next
-/// call with it and its scratch is right.
+/// Lets each operation of a query for different keys fail. The result must then be empty, and the
+/// next call with the same result and scratch must be right.
 fn check_distinct(keys: &[u32], order: Order) {
     let (device, plan) = planted();
     let stream = device.stream().unwrap();
@@ -88,7 +88,7 @@ fn check_distinct(keys: &[u32], order: Order) {
 #[test]
 fn different_keys_that_fail_leave_none_and_can_be_found_again() {
     let twice: Vec<u32> = (0..600u32).map(|row| (row % 300).wrapping_mul(0x9e37_79b1)).collect();
-    // All different except one.
+    // All keys differ except one, which occurs twice.
     let once: Vec<u32> = (0..600u32).map(|row| (row % 599).wrapping_mul(0x9e37_79b1)).collect();
     for order in [Order::Any, Order::FirstSeen] {
         check_distinct(&twice, order);

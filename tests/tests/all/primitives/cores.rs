@@ -1,5 +1,6 @@
-//! Sorts and what is built on them on the CPU engine, with one core and with several: digits of 11
-//! bits, passes left out because all keys agree in a digit, and tiles that wait for each other.
+//! Sorts and the operations that use them, on the CPU engine with one core and with several: digits
+//! of 11 bits, passes that are skipped because all keys agree in a digit, and tiles that wait for
+//! each other.
 
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -9,9 +10,9 @@ use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Buffer, Device, SortedMap};
 use warpnest_tests::at;
 
-/// Sizes around those from which digits have more bits, and tiles are more than one.
+/// Sizes around those at which digits get more bits, or at which there are several tiles.
 const SIZES: [usize; 7] = [0, 1, 4097, 65_535, 65_537, 150_000, 300_001];
-/// A number of pairs of which each core has a tile with some hundreds of pairs of each digit.
+/// A count of pairs with which each core's tile has some hundreds of pairs of each digit.
 const MANY: usize = 1 << 20;
 
 fn with_cores(cores: usize, work: impl FnOnce(&Device) + Send) {
@@ -19,7 +20,7 @@ fn with_cores(cores: usize, work: impl FnOnce(&Device) + Send) {
     pool.install(|| work(&Device::cpu()));
 }
 
-/// Returns keys whose bits outside of `mask` agree, with one in eight repeated.
+/// Returns keys that agree in all bits outside of `mask`; one in eight is repeated.
 fn keys<K: Key>(n: usize, mask: u64) -> Vec<K> {
     let mut random = Xoshiro256StarStar::seed_from_u64(n as u64 ^ mask);
     let fixed = random.next_u64() & !mask;
@@ -32,7 +33,7 @@ fn numbers<V: Value>(n: usize) -> Vec<V> {
     (0..n as u64).map(|number| V::from_u64(number.wrapping_mul(0x1_0000_0001))).collect()
 }
 
-/// Sorts in place and into another map's memory, beside the stable sort of `std`.
+/// Sorts in place and into another map's memory, and compares with the stable sort of `std`.
 fn sorts<K: Key, V: Value>(device: &Device, keys: &[K]) {
     let (stream, values) = (device.default_stream(), numbers::<V>(keys.len()));
     let mut expected: Vec<(K, V)> = keys.iter().copied().zip(values.iter().copied()).collect();
@@ -40,7 +41,7 @@ fn sorts<K: Key, V: Value>(device: &Device, keys: &[K]) {
     let mut own_keys = Buffer::from_slice(device, keys).unwrap();
     let mut own_values = Buffer::from_slice(device, &values).unwrap();
     let mut scratch = Scratch::new(device);
-    // The scratch of the second sort has the words of the first.
+    // The second sort finds the words of the first one in its scratch.
     for _ in 0..2 {
         own_keys.upload(stream, keys).unwrap();
         own_values.upload(stream, &values).unwrap();
@@ -69,7 +70,8 @@ fn sorts_are_stable_whichever_digits_differ() {
     for cores in [1, 3] {
         with_cores(cores, |device| {
             for n in SIZES {
-                // All digits; none; one, which is the lowest, in the middle, or the highest; two.
+                // The keys differ in all digits; in none; in the lowest, a middle or the highest
+                // digit; or in two.
                 for mask in [u64::MAX, 0, 0x7ff, 0x3f_f800, 0xffc0_0000_ffc0_0000, 0xff00_0000_0000_00ff, 0xff_ffff] {
                     every_width(device, n, mask);
                 }

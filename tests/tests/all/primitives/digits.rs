@@ -1,5 +1,5 @@
 //! Counting and partition by digits of every kind, of pairs and of keys alone, in two portions. The
-//! kernels run by themselves, since no table asks for all of that.
+//! kernels are launched directly, since no table uses all of these cases.
 
 use gpu_kernels::hash::{Formula, HashFunctions};
 use gpu_kernels::primitives::radix::{
@@ -13,7 +13,7 @@ use warpnest_tests::{at, distinct_keys, on_all};
 /// The constants of the functions.
 const CONSTANTS: [u64; 2] = [0x0123_4567_89ab_cdef, 0x0edc_ba98_7654_3210];
 
-/// Returns digits of the key, of the mixed key, and of the buckets that each formula gives.
+/// Returns digits of the key, of the mixed key, and of the bucket indices that each formula gives.
 fn digits<K: Key>() -> Vec<Digit> {
     let digit = |of: DigitOf, formula, shift, bits| {
         let mut constants = CONSTANTS.into_iter().cycle();
@@ -44,8 +44,8 @@ fn reference<K: Key>(digit: &Digit, key: K) -> (K, usize) {
     (key, (word >> digit.shift) as usize & (digit.bins() as usize - 1))
 }
 
-/// Counts and moves such keys and their payloads, the first `portion` of them by a launch of its
-/// own.
+/// Counts and moves such keys and their payloads; the first `portion` of them have a launch of
+/// their own.
 fn pass<K: Key, V: Payload>(device: &Device, digit: Digit, keys: &[K], portion: usize) {
     let (stream, n, bins) = (device.default_stream(), keys.len(), digit.bins() as usize);
     let values: Vec<WordOf<V>> = (0..n as u64).map(|i| Scalar::from_u64(i.wrapping_mul(0x1_0000_0001))).collect();
@@ -63,14 +63,15 @@ fn pass<K: Key, V: Payload>(device: &Device, digit: Digit, keys: &[K], portion: 
         (Buffer::from_slice(device, keys).unwrap(), Buffer::from_slice(device, &values).unwrap());
     let mut counted = Buffer::<u32>::zeroed(device, bins).unwrap();
     let plan = HistogramParams { digit, items: n as u64, digits: 1, padding: 0 };
-    // SAFETY: there are that many keys, and a count for each value.
+    // SAFETY: `n` keys exist, and each digit value has a count.
     unsafe {
         stream.launch(300, |uses| Histogram::<K> { keys: uses.read(&keys_in), counts: uses.write(&mut counted), plan })
     }
     .unwrap();
     assert_eq!(counted.download(stream).unwrap(), counts);
 
-    // As if other digits' counts came before these, which a scan continues from digit to digit.
+    // The starts have an offset, as if other digits' counts came before, because a scan continues
+    // from digit to digit.
     let base = 0xffff_ff00u32;
     let mut digit_starts: Vec<u32> = starts.iter().map(|start| base.wrapping_add(*start)).collect();
     let mut keys_out = Buffer::<K>::zeroed(device, n).unwrap();
@@ -81,7 +82,7 @@ fn pass<K: Key, V: Payload>(device: &Device, digit: Digit, keys: &[K], portion: 
         let items = (end - first) as u64;
         let mut state = Buffer::<u64>::zeroed(device, state_words::<K, V>(items, digit.bits) as usize).unwrap();
         let threads = items.div_ceil(tile::<K, V>()) * 512;
-        // SAFETY: inputs and outputs have that many pairs, and the words for publishing are 0.
+        // SAFETY: inputs and outputs have `n` pairs, and the words for publishing are 0.
         unsafe {
             stream.launch(threads as usize, |uses| Partition::<K, V> {
                 keys: uses.read(&keys_in),
@@ -116,7 +117,7 @@ fn pass<K: Key, V: Payload>(device: &Device, digit: Digit, keys: &[K], portion: 
 fn every_digit<K: Key, V: Payload>() {
     on_all(|device| {
         let mut keys: Vec<K> = distinct_keys(tile::<K, V>() as usize + 100, 7);
-        // Some keys come again, which shows whether the order is kept.
+        // Some keys are repeated, which shows whether the order is kept.
         let n = keys.len();
         keys.copy_within(..n / 4, n / 2);
         for digit in digits::<K>() {

@@ -1,5 +1,5 @@
 //! Every error that a user of the primitives can cause, on every engine: its figures, its advice,
-//! and that nothing has changed.
+//! and that it changes nothing.
 
 use std::any::Any;
 use std::ffi::c_void;
@@ -23,7 +23,7 @@ fn lengths(error: Error, first: u64, second: u64) {
     assert_eq!((first_length, second_length), (first, second));
 }
 
-/// Returns a buffer of `n` words with values that show whether anybody wrote them.
+/// Returns a buffer of `n` words with values that show whether anybody overwrote them.
 fn sentinels(device: &Device, n: usize) -> Buffer<u32> {
     Buffer::from_slice(device, &vec![0xabab; n]).unwrap()
 }
@@ -60,7 +60,7 @@ fn bit_fields_that_a_key_does_not_have_or_of_too_many_bits_are_refused(device: &
         let done = partition_pairs(stream, scratch, input, field, (&mut wide_out, &mut values_out), &mut counts);
         refused(done.unwrap_err(), field, 64, 10);
     }
-    // A histogram takes wider fields.
+    // A histogram accepts wider fields, of up to 32 bits.
     let common = [(0, 0), (0, 33), (5, u32::MAX), (u32::MAX, 1), (u32::MAX, u32::MAX), (64, 1), (61, 4), (33, 32)];
     for (shift, bits) in common.into_iter().chain([(32, 1), (29, 4), (1, 32), (20, 13)]) {
         let field = BitField { shift, bits };
@@ -71,7 +71,7 @@ fn bit_fields_that_a_key_does_not_have_or_of_too_many_bits_are_refused(device: &
         refused(histogram(stream, &wide, field, &mut counts).unwrap_err(), field, 64, 32);
     }
     untouched(device, &[&counts, &keys_out, &values_out]);
-    // The highest fields that exist.
+    // These are the highest possible fields.
     histogram(stream, &narrow, BitField { shift: 28, bits: 4 }, &mut counts).unwrap();
     assert_eq!(counts.download(stream).unwrap()[0], 10);
     histogram(stream, &wide, BitField { shift: 60, bits: 4 }, &mut counts).unwrap();
@@ -89,7 +89,7 @@ fn arrays_whose_lengths_do_not_belong_together_are_refused(device: &Device) {
         lengths(inclusive_scan(stream, scratch, &five, &mut output).unwrap_err(), 5, length as u64);
         untouched(device, &[&output]);
     }
-    // Room for a total is for the exclusive scan alone.
+    // Only the exclusive scan may have one more output, for the total.
     lengths(inclusive_scan(stream, scratch, &five, &mut sentinels(device, 6)).unwrap_err(), 5, 6);
     let field = BitField { shift: 0, bits: 3 };
     let (mut out, mut long, mut starts) = (sentinels(device, 5), sentinels(device, 6), sentinels(device, 8));
@@ -125,7 +125,8 @@ fn arrays_whose_lengths_do_not_belong_together_are_refused(device: &Device) {
     assert_eq!(scratch.memory_bytes(), 0, "what is refused takes no scratch");
 }
 
-/// Fails unless the error says that something is on `found` and the operation runs on `expected`.
+/// Fails unless the error says that something is on `found` and that the operation runs on
+/// `expected`.
 fn wrong(result: Result<()>, found: &Device, expected: &Device) {
     let error = result.unwrap_err();
     says(&error, &[found.name(), expected.name(), "`Buffer::to_device`"]);
@@ -211,14 +212,15 @@ fn a_histogram_of_keys_of_another_device_leaves_the_counts_as_they_were() {
     });
 }
 
-/// The CPU with allocations of any size: the large ones are addresses that nobody may use.
+/// A CPU engine with allocations of any size. Large allocations are addresses that nobody may
+/// access.
 #[derive(Debug)]
 struct Boastful(HostEngine<Cores>);
 
 const LARGE: usize = 1 << 28;
 
-// SAFETY: small memory is the inner engine's. Large memory is only for calls that refuse it:
-// nothing is filled or launched.
+// SAFETY: small allocations are the inner engine's. Large ones are used only in calls that are
+// refused, so nothing is filled or launched.
 unsafe impl Engine for Boastful {
     fn name(&self) -> &str {
         "boastful CPU"

@@ -1,4 +1,5 @@
-//! Flags as bytes, flags counted, and defaults for items without one, beside plain loops.
+//! Flags expanded to bytes, counts of flags, and defaults for items without a flag, compared with
+//! plain loops.
 
 use proptest::prelude::*;
 use std::fmt::Debug;
@@ -11,17 +12,17 @@ use warpnest_tests::{
     the_cpu_engine,
 };
 
-/// The lengths around the parts of a word, the 16 bytes of a thread, and the ends of blocks: 4,096
-/// items of an expansion, 8,192 of a filling, 32,768 of a count.
+/// Lengths around the parts of a word, the 16 bytes of a thread, and the ends of blocks. A block
+/// has 4,096 items of an expansion, 8,192 of a filling, and 32,768 of a count.
 const LENGTHS: [usize; 26] = [
     0, 1, 2, 3, 4, 5, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 4095, 4096, 4097, 8191, 8192, 8193, 32_767,
     32_900,
 ];
 
-/// The bytes before and behind an output.
+/// The byte before and after an output.
 const GUARD: u8 = 0xa5;
 
-/// Returns the words of flags; bits past the last item are set, and mean nothing.
+/// Returns the words of flags. The bits after the last item are set, and must be ignored.
 fn words_of(flags: &[bool]) -> Vec<u32> {
     let mut words = vec![0u32; flags.len().div_ceil(32)];
     flags.iter().enumerate().for_each(|(i, &flag)| words[i / 32] |= (flag as u32) << (i % 32));
@@ -36,11 +37,11 @@ fn flags(items: usize, pattern: u64) -> Vec<bool> {
     (0..items).map(|i| pattern.rotate_left((i / 64) as u32) >> (i % 64) & 1 != 0).collect()
 }
 
-/// Checks all three functions, with values of the types that kernels know and of another one.
+/// Checks all three functions, with values of types that kernels support and of another type.
 fn check(device: &Device, flags: &[bool]) -> Result<(), TestCaseError> {
     let stream = device.default_stream();
     let words = Buffer::from_slice(device, &words_of(flags)).unwrap();
-    // The output is a part: what is before and behind it stays.
+    // The output is a part of a buffer, whose other bytes must stay.
     let mut whole = Buffer::from_slice(device, &vec![GUARD; 16 + flags.len() + 40]).unwrap();
     expand_flags(stream, &words, &mut whole.slice_mut(16..16 + flags.len()).unwrap()).unwrap();
     let bytes = whole.download(stream).unwrap();
@@ -83,7 +84,7 @@ fn flags_of_every_length_around_words_threads_and_blocks() {
     };
     engines(&|device, most| {
         for items in LENGTHS.into_iter().filter(|&items| items <= most) {
-            // Nothing found, everything, whole words of either, and some.
+            // No item is found, all are, whole words are, or some are.
             for pattern in [0, u64::MAX, 0xffff_ffff, 0x9e37_79b9_7f4a_7c15] {
                 let _at = at(format!("{items} items of {pattern:#x}"));
                 check(device, &flags(items, pattern)).unwrap();
@@ -98,7 +99,7 @@ fn any_flags() {
     on_every_engine(
         |engine| (prop::collection::vec(any::<bool>(), lengths(engine.max_items)), 0..4u32),
         |engine, (mut flags, dense)| {
-            // Mostly set, mostly not, or any.
+            // Most flags are set, few flags are set, or any are.
             match dense {
                 0 => flags.iter_mut().enumerate().for_each(|(i, flag)| *flag |= i % 97 != 0),
                 1 => flags.iter_mut().enumerate().for_each(|(i, flag)| *flag &= i % 97 == 0),
@@ -111,7 +112,7 @@ fn any_flags() {
 
 #[test]
 fn nothing_is_written_behind_an_allocation() {
-    // This engine looks at the bytes behind each allocation when it is freed.
+    // When an allocation is freed, this engine checks the bytes after it.
     let (device, _plan) = planted::planted();
     let stream = device.default_stream();
     for items in [17, 18, 19, 20, 31, 33, 47, 4095, 4097] {

@@ -8,14 +8,14 @@ use warpnest::types::Plain;
 use warpnest::{Answers, Buffer, Device, PageMap};
 use warpnest_tests::{assert_lengths, assert_wrong_device, at, distinct_keys, elsewhere, on_all, parameterized};
 
-/// Checks the gathering of rows, of which some do not exist, by indices alone and by answers.
+/// Checks the gathering of rows by indices alone and by answers; some of the rows do not exist.
 fn with<T: Plain + Debug + PartialEq>(device: &Device, row: impl Fn(u32) -> T, zero: T) {
     let stream = device.default_stream();
     for (sources, rows) in [(0, 0), (1, 0), (0, 5), (1, 1), (7, 33), (300, 257), (5000, 2000)] {
         let _at = at(format!("{rows} of {sources} rows of {}", std::any::type_name::<T>()));
         let source: Vec<T> = (0..sources).map(&row).collect();
         let on_device = Buffer::from_slice(device, &source).unwrap();
-        // About one of four is beyond the source.
+        // About one of four indices is beyond the source.
         let indices: Vec<u32> =
             distinct_keys::<u32>(rows, 3).iter().map(|key| key % (sources * 4 / 3 + 2)).chain([u32::MAX]).collect();
         let expected: Vec<T> =
@@ -43,7 +43,7 @@ fn rows_of_every_size_go_where_their_indices_say() {
         with(device, |i| i ^ 0x5555, 0);
         with(device, |i| (i as u64) << 33 | 1, 0);
         with(device, |i| Row([i, 1, !i]), Row::zeroed());
-        // These go in pieces of 16 bytes, one and three a row.
+        // These rows are copied in pieces of 16 bytes: one piece or three pieces a row.
         with(device, |i| Row([i, 1, !i, i << 7]), Row::zeroed());
         with(device, |i| Row(std::array::from_fn::<u32, 12, _>(|word| i ^ (word as u32) << 20)), Row::zeroed());
     });

@@ -1,4 +1,4 @@
-//! Histograms of fields with more values than fit on chip, beside a loop, on every engine.
+//! Histograms of fields with more values than fit on chip, compared with a loop, on every engine.
 
 use proptest::prelude::*;
 use warpnest::Buffer;
@@ -6,29 +6,29 @@ use warpnest::primitives::{BitField, histogram};
 use warpnest::types::WordKey as Key;
 use warpnest_tests::{TestEngine, on_every_engine};
 
-/// Returns the most keys for an engine: some cases should take several tiles of 4,096.
+/// Returns the most keys for an engine, so some cases take several tiles of 4,096 keys.
 fn most(engine: &TestEngine) -> usize {
     if engine.max_items < 1000 { 9_000 } else { 60_000 }
 }
 
-/// The ways in which the values of neighbouring keys differ.
+/// The distribution of the values of neighbouring keys.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
-    /// Nearly all differ.
+    /// Nearly all values differ.
     Many,
-    /// All are equal.
+    /// All values are equal.
     One,
-    /// There are fewer than a block has slots.
+    /// There are fewer different values than a block has slots.
     Few,
-    /// Half of the keys have one of seven values, the others differ.
+    /// Half of the keys have one of seven values; the other values differ.
     Skewed,
-    /// Values grow, as the keys of a sorted array.
+    /// Values increase, like the keys of a sorted array.
     Sorted,
 }
 
 fn input(most: usize, key_bits: u32) -> impl Strategy<Value = (BitField, Kind, Vec<u64>)> {
     let kind = prop::sample::select(vec![Kind::Many, Kind::One, Kind::Few, Kind::Skewed, Kind::Sorted]);
-    // The counts of wider fields are larger than all else that a test has.
+    // The counts of wider fields would be larger than all other data of a test.
     let field = (1u32..=18).prop_flat_map(move |bits| {
         let shifts = prop_oneof![Just(0), Just(key_bits - bits), 0..=key_bits - bits];
         shifts.prop_map(move |shift| BitField { shift, bits })
@@ -48,7 +48,7 @@ fn check<K: Key>(engine: &TestEngine, field: BitField, kind: Kind, random: &[u64
             Kind::Skewed => bits >> 1,
             Kind::Sorted => i as u64 / 3,
         };
-        // The other bits of a key do not matter.
+        // The other bits of a key must not matter.
         let field_bits = (value & mask) << field.shift;
         K::from_u64(bits.rotate_left(17) & !(mask << field.shift) | field_bits)
     };

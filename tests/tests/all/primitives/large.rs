@@ -1,9 +1,9 @@
 //! Primitives over many tiles, whose blocks look back at each other while they run. They run on the
-//! CPU engine's cores, and on more threads than those that take the blocks in random order. They
-//! are repeated, because a race does not show each time.
+//! CPU engine's cores, and on an engine with more threads, which take the blocks in random order.
+//! They are repeated, because a race does not show each time.
 //!
-//! Partitions work in portions of 2^29 pairs, which need more memory than a test may take. The
-//! state that passes from one portion to the next is tested in `digits`, with small ones.
+//! Partitions work in portions of 2^29 pairs, which need more memory than a test may take. `digits`
+//! tests the state that passes from one portion to the next, with small portions.
 
 #[path = "../../../../crates/warpnest/tests/shuffled_threads/mod.rs"]
 mod shuffled_threads;
@@ -20,12 +20,12 @@ use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Buffer, Device, TwoLevelConfig};
 use warpnest_tests::distinct_keys;
 
-/// Returns the devices, and the number of repetitions on each.
+/// Returns the devices, and the count of repetitions on each.
 fn devices() -> [(Device, u64); 2] {
     [(Device::cpu(), 5), (Device::from_engine(HostEngine::new(ShuffledThreads::new(1))).unwrap(), 5)]
 }
 
-/// Returns words that look random.
+/// Returns random words that follow from a seed.
 fn random<T: Key>(n: usize, seed: u64) -> Vec<T> {
     let low = |i: u64| i.mix(seed, 77) as u64;
     (0..n as u64).map(|i| T::from_u64((low(2 * i) << 32 | low(2 * i + 1)) & T::ALL_ONES.to_u64())).collect()
@@ -40,7 +40,7 @@ fn same<T: PartialEq + std::fmt::Debug>(found: &[T], expected: &[T], what: &str)
     }
 }
 
-/// Returns the sum of the items before each, and the sum of all.
+/// Returns the sum of the items before each item, and the sum of all items.
 fn sums<T: Key>(items: &[T]) -> Vec<T> {
     let mut sums = vec![T::default()];
     for &item in items {
@@ -102,7 +102,7 @@ fn compactions_of_millions() {
     compactions::<u64>(1_000_000);
 }
 
-/// Returns keys of which many are equal, so that the order among them shows.
+/// Returns keys of which many are equal, so the order of equal keys can be checked.
 fn repeated_keys<K: Key>(n: usize, different: u64) -> Vec<K> {
     let spread = |word: u64| (word % different).wrapping_mul(0x9e37_79b9_7f4a_7c15) & K::ALL_ONES.to_u64();
     random::<u64>(n, 8).into_iter().map(|word| K::from_u64(spread(word))).collect()
@@ -172,8 +172,8 @@ fn partitions_of_millions() {
     partitions::<u64, u32>(1_000_000, BitField { shift: 31, bits: 1 });
 }
 
-/// Checks one sort beside others: blocks of several launches share the cores, and those that wait
-/// let the others go on.
+/// Checks sorts that run at the same time. Blocks of several launches share the cores, and blocks
+/// that wait must let the others continue.
 #[test]
 fn sorts_and_scans_of_several_host_threads_at_once() {
     for (device, times) in devices() {
@@ -206,7 +206,8 @@ fn sorts_and_scans_of_several_host_threads_at_once() {
 
 fn maps<K: Key, V: Value>(n: usize) {
     let keys: Vec<K> = distinct_keys(n, 3);
-    // Every eighth key twice, and one so often that the pairs are sorted.
+    // Every eighth key occurs twice. In `copied`, one key occurs so often that the pairs are
+    // sorted.
     let repeated: Vec<K> = (0..n).map(|i| keys[if i % 8 == 7 { i - 4 } else { i }]).collect();
     let copied: Vec<K> = (0..n).map(|i| if i % 100 == 50 { K::ALL_ONES } else { repeated[i] }).collect();
     let values: Vec<V> = (0..n as u64).map(|i| V::from_u64(i.wrapping_mul(0x1_0000_0001))).collect();

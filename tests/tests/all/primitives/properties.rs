@@ -1,5 +1,5 @@
-//! Scan, histogram, partition, sort, compaction and binary search beside the standard library, on
-//! every engine.
+//! Scan, histogram, partition, sort, compaction and binary search, compared with the standard
+//! library on every engine.
 
 use proptest::prelude::*;
 use warpnest::primitives::{
@@ -10,8 +10,7 @@ use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Answers, Buffer};
 use warpnest_tests::{TestEngine, key, on_every_engine, parameterized};
 
-/// Returns the most items for an engine: some cases should take several tiles, which have up to
-/// 8,192.
+/// Returns the most items for an engine, so some cases take several tiles of up to 8,192 items.
 fn most(engine: &TestEngine) -> usize {
     match engine.max_items {
         0..1000 => 9_000,
@@ -53,7 +52,7 @@ fn scans() {
     on_every_engine(
         |engine| (prop::collection::vec(any::<u64>(), 0..most(engine)), 0u32..64),
         |engine, (items, shift)| {
-            // Small ones too: with large ones only, wrapping would hide some mistakes.
+            // Some items are small: with large items only, wrapping sums would hide some mistakes.
             check_scan(engine, &items.iter().map(|&item| (item >> shift) as u32).collect::<Vec<u32>>())?;
             check_scan(engine, &items.iter().map(|&item| item >> shift).collect::<Vec<u64>>())
         },
@@ -65,7 +64,7 @@ fn check_compact<T: Key>(engine: &TestEngine, items: &[T], keep: &[bool]) -> Res
     let mut words = vec![0u32; items.len().div_ceil(32)];
     keep.iter().enumerate().for_each(|(i, &keep)| words[i / 32] |= (keep as u32) << (i % 32));
     if let (Some(last), rest @ 1..) = (words.last_mut(), items.len() % 32) {
-        // Bits past the last item are ignored.
+        // Bits after the last item's bit are ignored.
         *last |= u32::MAX << rest;
     }
     let expected: Vec<T> = items.iter().zip(keep).filter_map(|(&item, &keep)| keep.then_some(item)).collect();
@@ -139,7 +138,7 @@ fn check_sort<K: Key, V: Value>(engine: &TestEngine, keys: &[K]) -> Result<(), T
     let found: Vec<(K, V)> = sorted.iter().copied().zip(values.download(stream).unwrap()).collect();
     prop_assert_eq!(&found, &expected);
 
-    // Every key, and neighbours of keys that may be there or not.
+    // The queries are every key, and neighbours of the keys, which may be absent.
     let queries: Vec<K> = sorted.iter().flat_map(|&key| [key, K::from_u64(key.to_u64() ^ 1)]).collect();
     let on_device = Buffer::from_slice(device, &queries).unwrap();
     let mut answers = Answers::new(device, queries.len()).unwrap();
@@ -158,7 +157,7 @@ fn check_sort<K: Key, V: Value>(engine: &TestEngine, keys: &[K]) -> Result<(), T
     Ok(())
 }
 
-/// Checks the sort of keys alone, and the distinct ones among them.
+/// Checks the sort of keys alone, and the distinct keys among them.
 fn check_keys_alone<K: Key>(engine: &TestEngine, keys: &[K]) -> Result<(), TestCaseError> {
     let mut expected = keys.to_vec();
     expected.sort();
@@ -201,7 +200,7 @@ fn partitions_and_sorts<K: Key, V: Value>() {
         |engine| (prop::collection::vec(key::<K>(), 0..most(engine)), field(K::BITS)),
         |engine, (keys, field)| {
             check_partition::<K, V>(engine, field, &keys)?;
-            // The interpreter sorts few items: each takes eight passes or four.
+            // The interpreter sorts few items, because each takes four or eight passes.
             let few = if engine.max_items < 1000 { 700 } else { keys.len() };
             check_sort::<K, V>(engine, &keys[..few.min(keys.len())])
         },

@@ -1,4 +1,4 @@
-//! Reductions of segments and of the rows of each key, beside loops, on every engine.
+//! Reductions of segments and of the rows of each key, compared with loops on every engine.
 
 use proptest::prelude::*;
 use std::fmt::Debug;
@@ -9,9 +9,9 @@ use warpnest::types::WordKey as Key;
 use warpnest::{Buffer, Device};
 use warpnest_tests::{TestEngine, key, on_every_engine};
 
-/// A number of a property: what a loop over it gives.
+/// A numeric type, with the results of loops over items.
 trait Tested: Number + PartialEq + Debug {
-    /// Returns a number made of random bits, none of whose sums is rounded.
+    /// Returns a number made from random bits; sums of such numbers are never rounded.
     fn of(bits: u64) -> Self;
     fn sum_of(items: &[Self]) -> u64;
     fn bits(self) -> u64;
@@ -98,7 +98,7 @@ where
     Ok(())
 }
 
-/// The bits of a sum.
+/// The bits of a sum, for exact comparisons.
 trait Bits {
     fn to_bits(&self) -> u64;
 }
@@ -118,13 +118,14 @@ impl Bits for f64 {
     }
 }
 
-/// Returns the most items for an engine: several tiles of 4,096.
+/// Returns the most items for an engine, which are several tiles of 4,096 items.
 fn most(engine: &TestEngine) -> usize {
     if engine.max_items < 1000 { 9_000 } else { 30_000 }
 }
 
-/// Returns values and the starts of segments whose lengths are of the kinds that reductions treat
-/// differently: none, one, few, around 32, and longer than a tile. Some items belong to none.
+/// Returns values and the starts of segments. The lengths are of the kinds that reductions treat
+/// differently: no item, one, few, around 32, and more than a tile. Some items belong to no
+/// segment.
 fn segments(most: usize) -> impl Strategy<Value = (Vec<u64>, Vec<u32>)> {
     let length = prop_oneof![
         4 => Just(0),
@@ -200,7 +201,8 @@ fn sums_of_floats_are_the_same_from_run_to_run() {
     on_every_engine(
         |engine| prop::collection::vec(any::<f32>(), most(engine)),
         |engine, values| {
-            // Among a third of the bits there are NaNs; without them every rounding would show.
+            // Random bits include NaNs, which would hide the rounding of sums, so they are
+            // replaced.
             let values: Vec<f32> = values.iter().map(|value| if value.is_finite() { *value } else { 1.1 }).collect();
             let starts = [0, 5, 4000, values.len() as u32];
             let on_device = Buffer::from_slice(&engine.device, &values).unwrap();

@@ -1,4 +1,5 @@
-//! Rows of every size, scattered to where their indices say, and numbers in order.
+//! Rows of every size, scattered to the positions that their indices give, and sequences of
+//! numbers.
 
 use super::rows::Row;
 use bytemuck::Zeroable;
@@ -8,13 +9,13 @@ use warpnest::types::Plain;
 use warpnest::{Buffer, Device};
 use warpnest_tests::{assert_lengths, assert_wrong_device, at, distinct_keys, elsewhere, on_all, parameterized};
 
-/// Checks the scattering of rows to different indices, of which the output lacks some.
+/// Checks the scattering of rows to different indices, some of which are beyond the output.
 fn with<T: Plain + Debug + PartialEq>(device: &Device, row: impl Fn(u32) -> T, zero: T) {
     let stream = device.default_stream();
     for (rows, targets) in [(0, 0), (0, 5), (1, 0), (1, 1), (33, 7), (257, 300), (300, 257), (2000, 5000)] {
         let _at = at(format!("{rows} rows of {} to {targets}", std::any::type_name::<T>()));
         let values: Vec<T> = (0..rows).map(&row).collect();
-        // An order of all numbers below the end, of which the first ones are taken.
+        // The indices are the first ones of a permutation of all indices below `end`.
         let end = rows.max(targets) * 5 / 4 + 2;
         let mut indices: Vec<u32> = (0..end).collect();
         let keys: Vec<u32> = distinct_keys(end as usize, 3);
@@ -34,7 +35,7 @@ fn with<T: Plain + Debug + PartialEq>(device: &Device, row: impl Fn(u32) -> T, z
         let mut output = Buffer::from_slice(device, &vec![row(77); targets as usize]).unwrap();
         scatter(stream, &values_in, &indices_in, &mut output).unwrap();
         assert_eq!(output.download(stream).unwrap(), expected);
-        // Gathering by the same indices brings the rows back that were taken.
+        // Gathering by the same indices returns the rows that were kept.
         let mut back = Buffer::zeroed(device, rows as usize).unwrap();
         gather(stream, &output, &indices_in, &mut back).unwrap();
         let kept = indices.iter().zip(values).map(|(&index, value)| if index < targets { value } else { zero });
@@ -77,7 +78,7 @@ fn parts_are_scattered_to_parts(device: &Device) {
     let mut output = Buffer::from_slice(device, &[0u32; 12]).unwrap();
     let indices = Buffer::from_slice(device, &[2u32, 0, 4]).unwrap();
     scatter(stream, &*values.slice(4..).unwrap(), &indices, &mut output.slice_mut(4..8).unwrap()).unwrap();
-    // Index 4 is beside the part, though the buffer has more.
+    // Index 4 is outside of the part, although it is inside the buffer.
     assert_eq!(output.download(stream).unwrap(), [0, 0, 0, 0, 6, 0, 5, 0, 0, 0, 0, 0]);
 }
 

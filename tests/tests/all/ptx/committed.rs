@@ -1,5 +1,5 @@
-//! The committed PTX is clean, complete and as documented, and the interpreter that runs it can
-//! fail.
+//! Tests that the committed PTX is clean, complete and as documented, and that the interpreter that
+//! runs it can fail.
 
 use super::kernels::{entries, wide_linear};
 use gpu_kernels::seam::{Entry, Kernel};
@@ -49,7 +49,7 @@ fn every_kernel_has_its_entry_and_every_entry_its_kernel() {
     }
 }
 
-/// Checks that the driver gets each kernel by itself.
+/// Checks that the driver receives each kernel as a separate module.
 #[test]
 fn every_kernel_is_a_module_by_itself() {
     for ptx in [baseline(), hopper()] {
@@ -69,8 +69,8 @@ fn every_kernel_is_a_module_by_itself() {
     }
 }
 
-/// Checks the loads of words of 128 bits: two registers that are loaded separately may be of two
-/// moments.
+/// Checks the loads of 128-bit words. Two registers that are loaded separately may have words of
+/// different moments.
 #[test]
 fn words_of_128_bits_that_others_change_are_loaded_as_one() {
     assert!(!baseline().contains("b128"));
@@ -92,7 +92,8 @@ fn parameters_in_the_ptx_are_the_arguments_of_the_kernels() {
             let given: Vec<usize> = parameters.iter().map(|&(_, size)| size).collect();
             let expected: Vec<usize> = entry.params.iter().map(|param| param.size).collect();
             assert_eq!(given, expected, "{name}");
-            // Each argument is copied to the offset that its alignment gives, which is 8 at most.
+            // Each argument is copied to an offset that follows from its alignment, which is at
+            // most 8.
             assert!(entry.params.iter().all(|param| param.align <= 8));
             assert!(entry.max_threads.is_none_or(|most| threads == most), "{name}");
             assert!(entry.shared_bytes <= 48 << 10, "{name}: more needs an attribute of the function");
@@ -108,17 +109,16 @@ fn the_interpreter_knows_every_instruction() {
             let zeros: Vec<Vec<u8>> = parameters.iter().map(|&(_, size)| vec![0; size]).collect();
             let arguments: Vec<&[u8]> = zeros.iter().map(Vec::as_slice).collect();
             let done = module.launch(name, 1, threads, &arguments, &Regions::new(), Schedule::default());
-            // All instructions of an entry are read before it runs. With arguments of zeros most
-            // kernels have nothing to do. Some read memory that is not there, or trap at a size of
-            // 0, which no table has.
+            // All instructions of an entry are parsed before it runs. If all arguments are zeros,
+            // most kernels have nothing to do. Some kernels read memory that does not exist, or
+            // trap at a size of 0, which no table has.
             let is_known = matches!(done, Ok(()) | Err(Fault::OutOfBounds { .. } | Fault::Trap { .. }));
             assert!(is_known, "{done:?}");
         }
     }
 }
 
-/// The interpreter with shortened allocations: allocations of one size are announced as shorter
-/// than they are.
+/// An interpreter that reports allocations of one size as shorter than they are.
 #[derive(Debug)]
 struct CutShort {
     inner: PtxRunner,
@@ -126,7 +126,7 @@ struct CutShort {
     by: usize,
 }
 
-// SAFETY: the CPU engine runs the launch, or nothing does.
+// SAFETY: the interpreter runs the launch.
 unsafe impl Runner for CutShort {
     fn name(&self) -> &str {
         "cut short"
@@ -147,8 +147,8 @@ unsafe impl Runner for CutShort {
 fn an_access_beyond_a_buffer_is_an_error_that_names_the_kernel() {
     let keys: Vec<u32> = distinct_keys(300, 2);
     let values: Vec<u64> = vec![1; 300];
-    // The last slot, the last key, the last value, and of the header all but the cell of the key
-    // that is all ones.
+    // These cut off the last slot, the last key, the last value, and all of the header except the
+    // cell of the all-ones key.
     let cuts =
         [(16 * 401, 16, "cuckoo_"), (1200, 4, "cuckoo_insert"), (2400, 8, "cuckoo_store"), (56, 40, "cuckoo_insert")];
     for (bytes, by, kernel) in cuts {
@@ -173,12 +173,13 @@ fn an_access_beyond_a_buffer_is_an_error_that_names_the_kernel() {
 fn an_access_of_the_page_map_beyond_a_buffer_is_an_error_that_names_the_kernel() {
     let keys: Vec<u32> = distinct_keys(301, 2);
     let values: Vec<u64> = vec![1; 301];
-    // Four pages, for which the pairs are split.
+    // There are four pages, so the pairs are split.
     let config = PageConfig::default().seed(1).load(301.0 * 12.0 / (5.0 * 300.0 * 64.0));
     for config in [config.clone(), config.assume_unique()] {
         let table = config.memory_bytes::<u32, u64>(301).unwrap();
         let scratch = config.scratch_bytes::<u32, u64>(301).unwrap();
-        // The last key, the last value, the last bucket's last values, most of the scratch.
+        // These cut off the last key, the last value, the last bucket's last values, and most of
+        // the scratch.
         let inputs = [(1204, 4, "page_split"), (2408, 8, "page_split")];
         let others = [(table, 16, "page_build"), (scratch, scratch - scratch / 8, "page_")];
         for (bytes, by, kernel) in inputs.into_iter().chain(others) {

@@ -1,5 +1,5 @@
-//! The entry points of every kernel. A new kernel belongs here: its entries in the PTX fail the
-//! tests until it is.
+//! The entry points of every kernel. A new kernel must be added here; until then the tests fail
+//! because of its entries in the PTX.
 
 use gpu_kernels::layered::{compacting, multi};
 use gpu_kernels::primitives::{compact, flags, gather, iota, radix, readback, reduce, scan, scatter, wide_histogram};
@@ -41,7 +41,7 @@ fn of_no_type() -> Entries {
     ]
 }
 
-/// Returns the entry points of the kernels with one type, for one choice of it.
+/// Returns the entry points of the kernels with one type, for one choice of that type.
 fn of_key<K: Key>() -> Entries {
     vec![
         combine::CombineFound::<K>::ENTRY,
@@ -132,7 +132,7 @@ fn of_payload<K: Key, V: Payload>() -> Entries {
     ]
 }
 
-/// Returns the entry points of the kernels of maps alone, for one pair of types.
+/// Returns the entry points of the kernels that only maps use, for one pair of types.
 fn of_pair<K: Key, V: Value>() -> Entries {
     vec![
         combine::CastNumbers::<K, V>::ENTRY,

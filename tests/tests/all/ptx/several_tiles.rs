@@ -1,12 +1,12 @@
 //! The parts of the PTX that the interpreter executes only if there are more items than one tile
-//! holds: blocks that look back at others.
+//! holds, in which blocks look back at earlier blocks.
 
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Device, PageConfig, PageMap, PageSet, SortedConfig};
 use warpnest_tests::{built, distinct_keys, engines, values};
 
-/// A number of items above a tile of a split or of a radix pass, whose 512 threads have 16 items
-/// each at most.
+/// A count of items above a tile of a split or of a radix pass, whose 512 threads have at most 16
+/// items each.
 const ITEMS: usize = 2 * 512 * 16 + 100;
 
 /// Returns the devices of the interpreters.
@@ -14,7 +14,7 @@ fn interpreters() -> impl Iterator<Item = &'static Device> {
     engines().iter().filter(|engine| engine.device.name().starts_with("PTX")).map(|engine| &engine.device)
 }
 
-/// Returns some keys, of which every eighth comes twice.
+/// Returns keys, every eighth of which occurs twice.
 fn keys<K: Key>() -> Vec<K> {
     let mut keys = distinct_keys::<K>(ITEMS - ITEMS / 8, 3);
     keys.extend_from_within(..ITEMS / 8);

@@ -1,5 +1,5 @@
-//! Group-by of nearly as many groups as rows: rows in chains, beside a `HashMap`, and the hash
-//! pages that take their place.
+//! Group-by of nearly as many groups as rows. Chains of rows are compared with a `HashMap`, and so
+//! are the hash pages that replace them.
 
 use super::hash::{ALL, Case, ONLY_COUNTS, ONLY_SUMS, Pages, everywhere, keys_of, of_every_case};
 use gpu_kernels::column::ColumnParams;
@@ -9,19 +9,19 @@ use proptest::prelude::*;
 use warpnest::types::WordKey as Key;
 use warpnest_tests::{TestEngine, distinct_keys, the_cpu_engine};
 
-/// Returns a case whose keys are chained, in bins of so many bits.
+/// Returns a case whose keys are chained, in the bins of splits by `bits`.
 fn chained<K: Key, V: Payload>(keys: Vec<K>, column: ColumnParams, bits: &'static [u32]) -> Case<K, WordOf<V>>
 where
     WordOf<V>: Key,
 {
     let case = Case::of::<V>(keys, column);
-    // Where one group is expected, bins have capacity for all rows.
+    // If only one group is expected, bins have capacity for all rows.
     let rows = case.keys.len() as u64;
     let expected = if rows <= CHAINED_ROWS as u64 { 1 } else { rows / 2 };
     Case { bits, expected, pages: Pages::Chains, ..case }
 }
 
-/// Returns each key so often, in an order in which equal ones are not side by side.
+/// Returns `rows` keys, each of them about `times` times, with equal keys far apart.
 fn repeated<K: Key>(rows: usize, times: usize) -> Vec<K> {
     let mut keys = distinct_keys::<K>(rows.div_ceil(times), 23);
     keys[0] = K::from_u64(0);
@@ -40,7 +40,7 @@ where
     if V::VALUE_BITS != 0 {
         asked.extend([ALL, ONLY_SUMS, [true, true, false, false], [false, false, true, false], [false; 4]]);
     }
-    // The interpreters take long.
+    // Interpreters run fewer cases because they are slow.
     let is_slow = engine.max_items < 1_000;
     let splits: &[&[u32]] = if is_slow { &[&[1]] } else { &[&[3], &[1, 2], &[4]] };
     let asked = if is_slow { &asked[..asked.len().min(2)] } else { &asked[..] };
@@ -69,7 +69,7 @@ fn bins_of_every_size_around_those_of_blocks() {
     });
 }
 
-/// Returns keys that one bin of two holds, and nearly as many as a block takes.
+/// Returns keys that are all in one of two bins, nearly as many as a block takes.
 fn one_bin<K: Key>(rows: usize) -> Vec<K> {
     let in_bin =
         |key: &K| key.mixed(super::hash::CONSTANTS[0], super::hash::CONSTANTS[1]) >> (K::BITS - 1) != K::default();
@@ -83,7 +83,7 @@ fn full_block<K: Key, V: Payload>(column: ColumnParams)
 where
     WordOf<V>: Key,
 {
-    // The interpreters run one block of these in a second or so.
+    // The interpreters need about a second for one such block.
     everywhere(|engine| {
         let rows = CHAINED_ROWS as usize;
         for keys in [one_bin::<K>(rows), [one_bin(rows / 2), one_bin(rows / 2)].concat()] {
@@ -112,12 +112,13 @@ fn a_long_chain_and_a_bin_of_too_many_rows_are_left_to_hash_pages() {
     everywhere(|engine| {
         let rows = engine.max_items.min(2_000);
         let mut keys = distinct_keys::<u32>(rows, 31);
-        // One of these rows has all others before it in its chain.
+        // The chain of the last of these rows has all the others.
         keys[..rows / 2].fill(7);
         let case = chained::<u32, u32>(keys, ColumnParams::unsigned(), &[1]);
         let pages = if rows / 2 > 256 { Pages::NoChains } else { Pages::Chains };
         Case { pages, ..case.clone() }.check::<u32>(&engine.device);
-        // Bins have the capacity for their share of as many groups as rows.
+        // With as many groups as rows expected, bins have capacity only for their share, so one
+        // overflows.
         Case { bits: &[3], expected: rows as u64, pages: Pages::NoChains, ..case }.check::<u32>(&engine.device);
     });
 }
@@ -146,7 +147,7 @@ fn bins_that_may_get_too_many_rows_are_not_chained() {
 
 #[test]
 fn many_rows_are_chained_by_themselves() {
-    // On cores they are not.
+    // On CPU cores rows are not chained.
     everywhere(|engine| {
         let rows = 70_000;
         if engine.max_items >= rows {
@@ -165,12 +166,12 @@ proptest! {
     #[test]
     fn any_keys_are_grouped(picks in prop::collection::vec((any::<u16>(), 0u32..6), 0..2_500), bits in 0usize..3) {
         let Some(engine) = the_cpu_engine() else { return Ok(()) };
-        // Some keys come often: a few are one of six, others one of 2^16.
+        // Some keys are frequent: one of six picks has one of seven keys, the others have 2^16.
         let keys = picks.iter().map(|&(pick, often)| if often == 0 { pick as u64 % 7 } else { pick as u64 }).collect();
         let bits: &'static [u32] = [&[1][..], &[2], &[1, 1]][bits];
         let case = chained::<u64, u32>(keys, ColumnParams::signed(32), bits);
         let groups = case.groups();
-        // Bins may overflow, and chains be long: the groups come from hash pages then.
+        // Bins may overflow and chains may be long; then hash pages give the groups.
         for pages in [Pages::Hash, Pages::Any] {
             if let Some((found, written)) = (Case { pages, ..case.clone() }).run::<u32>(&engine.device) {
                 prop_assert_eq!(found, groups.len());

@@ -1,5 +1,5 @@
-//! Rows encoded by dictionaries on the cores of a CPU: ids in the order of appearance, whatever the
-//! number of threads, and the same keys, ids and counts in any order.
+//! Rows encoded by dictionaries on the cores of a CPU. In order of appearance, ids do not depend on
+//! the count of threads; in any order, each id's key, count and rows agree.
 
 use super::rows::rows_of;
 use rayon::ThreadPoolBuilder;
@@ -10,16 +10,16 @@ use warpnest::types::WordKey as Key;
 use warpnest::{Buffer, Device};
 use warpnest_tests::{at, distinct_keys, parameterized};
 
-/// Sizes around the rows that are hashed at once (128), the keys of a dictionary before its table
-/// grows (512 and 2048), the fewest rows of one chunk (16,384), and of two chunks, which are
+/// Sizes around bounds: the rows that are hashed at once (128), the keys of a dictionary before its
+/// table grows (512 and 2048), and the fewest rows of one chunk (16,384) and of two, which are
 /// sampled and may be divided.
 const SIZES: [usize; 20] = [
     0, 1, 2, 127, 128, 129, 255, 257, 511, 513, 2050, 16_383, 16_385, 32_767, 32_768, 32_769, 49_153, 65_536, 150_001,
     300_007,
 ];
 
-/// Returns the different keys in the order in which they appear, each row's number among them, and
-/// the first rows.
+/// Returns the different keys in order of appearance, each row's index among them, and each key's
+/// first row.
 fn in_order<K: Key>(rows: &[K]) -> (Vec<K>, Vec<u32>, Vec<u32>) {
     let mut ids = vec![0; rows.len()];
     let groups = rows_of(rows);
@@ -30,7 +30,7 @@ fn in_order<K: Key>(rows: &[K]) -> (Vec<K>, Vec<u32>, Vec<u32>) {
     (groups.into_iter().map(|(key, _)| key).collect(), ids, firsts)
 }
 
-/// Fails unless rows are encoded right, with slices and with buffers.
+/// Fails unless rows are encoded correctly, with slices and with buffers.
 fn right<K: Key>(what: &str, rows: &[K]) {
     let (keys, ids, firsts) = in_order(rows);
     let mut counts = vec![0u32; keys.len()];
@@ -65,13 +65,13 @@ fn right<K: Key>(what: &str, rows: &[K]) {
     }
 }
 
-/// Keys, the id of each row, and the number of rows with each.
+/// The keys, the id of each row, and the count of rows of each id.
 type Encoded<'e, K> = (&'e [K], &'e [u32], &'e [u32]);
 
-/// Fails unless rows have other ids for the same keys, with as many rows of each.
+/// Fails unless both encodings have the same keys with the same counts of rows, under any ids.
 fn same_but_for_order<K: Key>((keys, ids, counts): Encoded<'_, K>, other: Encoded<'_, K>) {
     assert_eq!((keys.len(), counts.len(), ids.len()), (other.0.len(), other.0.len(), other.1.len()));
-    // Of as many ids each has one key, so no key has two.
+    // Both have equally many ids, each with one key, so no key has two.
     assert!(ids.iter().zip(other.1).all(|(&id, &of_row)| {
         let (id, of_row) = (id as usize, of_row as usize);
         (keys[id], counts[id]) == (other.0[of_row], other.2[of_row])
@@ -86,9 +86,9 @@ fn rows_have_ids_in_order_of_appearance<K: Key>() {
         right("one key", &vec![K::ALL_ONES; n]);
         right("two keys", &(0..n).map(|i| if i % 3 == 0 { K::ALL_ONES } else { K::default() }).collect::<Vec<_>>());
         right("eight rows a key", &(0..n).map(|i| keys[i * 7919 % n / 8]).collect::<Vec<_>>());
-        // Most rows have few keys, and later chunks have keys that earlier ones lack.
+        // Most rows have few keys, and later chunks have keys that earlier chunks do not have.
         right("skewed", &(0..n).map(|i| keys[i >> (((i * 2_654_435_761) >> 20) % 16)]).collect::<Vec<_>>());
-        // One part of the rows has half of them, and most keys come once.
+        // Half of all rows have the same key, and most other keys are there once.
         right("half of one key", &(0..n).map(|i| keys[if i % 2 == 0 { 0 } else { i }]).collect::<Vec<_>>());
         right("neighbours", &(0..n).map(|i| K::from_u64(i as u64 / 2)).collect::<Vec<_>>());
     }

@@ -1,5 +1,5 @@
-//! Different keys, ids, counts and first rows beside loops over maps of the standard library, on
-//! every engine.
+//! Different keys, ids, counts and first rows, compared with loops over maps of the standard
+//! library, on every engine.
 
 use super::rows::{Tested, in_order, key_numbers, kinds_of_case, lengths, rows_of};
 use proptest::prelude::*;
@@ -38,7 +38,7 @@ fn lead_back<K: Tested>(rows: &[K], keys: &[K], ids: &[u32]) -> bool {
     different.len() == keys.len() && ids.len() == rows.len() && rows.iter().zip(ids).all(lead_back)
 }
 
-/// Checks all of what can be asked for in every order, in new memory and in the memory of other
+/// Checks queries for all results in every order, in new memory and in the memory of earlier
 /// results.
 fn check<K: Tested>(engine: &TestEngine, rows: &[K], seed: u64) -> Result<(), TestCaseError> {
     let (device, stream) = (&engine.device, engine.device.default_stream());
@@ -62,7 +62,7 @@ fn check<K: Tested>(engine: &TestEngine, rows: &[K], seed: u64) -> Result<(), Te
         query.run_into(stream, &mut scratch, &mut of_others).unwrap();
         check_all(rows, &host(&of_others), order)?;
     }
-    // Some of what can be asked for.
+    // These queries request only some of the results.
     let order = [Order::Any, Order::FirstSeen, Order::ByKey][(seed % 3) as usize];
     let found = Unique::of(rows).ids().order(order).run(device).unwrap();
     prop_assert!(lead_back(rows, &found.keys, &found.ids), "{:?}", found);
@@ -134,7 +134,8 @@ fn most(engine: &TestEngine) -> usize {
     if engine.max_items < 1000 { 160 } else { 6_000 }
 }
 
-/// Returns the numbers of keys: as for group-by, or different except a few, or each twice.
+/// Returns a strategy for numbers that give keys: as for group-by, all different except a few, or
+/// each twice.
 fn numbers(most: usize) -> impl Strategy<Value = Vec<u64>> {
     let nearly = (lengths(most), 0usize..4, 0..9u64).prop_map(|(rows, kind, odd)| {
         let rows = rows as u64;
@@ -152,7 +153,7 @@ fn keys_of_32_bits() {
     on_every_engine(
         |engine| (numbers(most(engine)), any::<u64>()),
         |engine, (numbers, seed)| {
-            // The upper half of a spread number is different, too.
+            // The upper halves of these numbers differ, too.
             let rows: Vec<u32> = numbers.iter().map(|&number| (number >> 32) as u32 ^ number as u32).collect();
             check(engine, &rows, seed)
         },
@@ -204,8 +205,8 @@ fn functions_of_whole_columns() {
     );
 }
 
-/// Checks each length with seeds of all remainders by 3, which say the order. On an engine that
-/// takes long each length has one of them, another one in other runs.
+/// Checks each length with seeds of all three remainders modulo 3, which determine the order. On a
+/// slow engine each length has only one remainder, which differs from run to run.
 #[test]
 fn edges() {
     for engine in engines().iter().chain(the_cpu_engine()) {
@@ -243,14 +244,14 @@ fn edges_of(engine: &TestEngine, length: usize, seed: u64) -> Result<(), TestCas
     if different {
         check(engine, &distinct, seed)?;
         check_functions(&engine.device, &distinct, seed)?;
-        // All rows differ except two, or except rows with the key that is all ones.
+        // All rows differ, except that one key occurs twice and the all-ones key is repeated.
         distinct.extend([distinct.first().copied().unwrap_or(7), u32::MAX, u32::MAX]);
         check(engine, &distinct, seed)?;
     }
     Ok(())
 }
 
-/// Checks rows of one to five columns of several types beside rows as tuples.
+/// Checks rows of one to five columns of several types, compared with rows as tuples.
 #[test]
 fn rows_of_several_columns() {
     on_every_engine(
@@ -309,7 +310,7 @@ fn rows_of_several_columns() {
     );
 }
 
-/// Checks columns that are so long that they are grouped on chip.
+/// Checks columns that are long enough to be grouped on chip.
 #[test]
 fn long_columns() {
     for engine in engines().iter().filter(|engine| engine.max_items >= 100_000) {
@@ -332,7 +333,7 @@ fn long_columns() {
     }
 }
 
-/// Checks that a call with the scratch and the result of an earlier one allocates nothing.
+/// Checks that a call with the scratch and the result of an earlier call allocates nothing.
 #[test]
 fn memory_is_used_again() {
     use std::sync::atomic::Ordering::Relaxed;

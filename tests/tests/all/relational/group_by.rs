@@ -1,4 +1,4 @@
-//! Group-by beside loops over maps of the standard library, on every engine.
+//! Group-by, compared with loops over maps of the standard library, on every engine.
 
 use super::means::exact;
 use super::rows::{Rows, Tested, in_order, key_numbers, kinds_of_case};
@@ -52,7 +52,7 @@ fn check_all<K: Tested>(device: &Device, rows: &Rows<K>, order: Order) -> Result
     check!(first, |of| rows.letters[of[0]]);
     check!(last, |of| rows.letters[of[of.len() - 1]]);
     check!(last_wide, |of| rows.wide[of[of.len() - 1]]);
-    // The zeros differ in their bits alone.
+    // The two zeros differ only in their bits.
     let bits = |column: &[f32]| -> Vec<u32> { column.iter().copied().map(f32::to_bits).collect() };
     let (min_bits, max_bits) = (bits(groups.column(least.2).unwrap()), bits(groups.column(greatest.2).unwrap()));
     for ((key, of), (min, max)) in expected.iter().zip(min_bits.iter().zip(&max_bits)) {
@@ -63,8 +63,7 @@ fn check_all<K: Tested>(device: &Device, rows: &Rows<K>, order: Order) -> Result
     Ok(())
 }
 
-/// Checks queries of one column and of none, which sort other payloads, and can be answered on
-/// chip.
+/// Checks queries of one column and of none. They sort other payloads, and can be answered on chip.
 fn check_each<K: Tested>(device: &Device, rows: &Rows<K>, order: Order, method: Method) -> Result<(), TestCaseError> {
     let stream = device.default_stream();
     let mut scratch = Scratch::new(device);
@@ -99,7 +98,7 @@ fn check_each<K: Tested>(device: &Device, rows: &Rows<K>, order: Order, method: 
     prop_assert_eq!(&groups.column(again).unwrap().download(stream).unwrap(), &sums);
     prop_assert_eq!(groups.column(max).unwrap().download(stream).unwrap(), most);
 
-    // No sum wraps.
+    // With small values no sum wraps.
     let long: Vec<i64> = rows.long.iter().map(|value| value >> 20).collect();
     let mut query = GroupBy::new(&rows.keys);
     let (sum, mean) = (query.sum(&long), query.mean(&long));
@@ -219,7 +218,7 @@ fn edges() {
                 }
             }
             if extreme {
-                // The first and the last key there is.
+                // These keys are the lowest and the highest possible key.
                 let key = |row: usize| if row.is_multiple_of(2) { 0 } else { u64::MAX };
                 check::<u64>(engine, (0..rows).map(key).collect(), seed, order)?;
             }
@@ -242,7 +241,7 @@ fn what_does_not_belong_together_is_refused(device: &Device) {
     let (stream, mut scratch) = (device.default_stream(), Scratch::new(device));
     let mut groups = other.run_on(stream, &mut scratch).unwrap();
     assert_eq!(groups.column(sum).unwrap_err(), Error::Input(InputError::ForeignAggregate));
-    // The groups know the aggregates that were asked for before they were computed.
+    // Groups have only the aggregates that were requested before they were computed.
     let count = other.count();
     assert_eq!(on_host.column(count).unwrap_err(), Error::Input(InputError::ForeignAggregate));
     assert_eq!(groups.column(count).unwrap_err(), Error::Input(InputError::ForeignAggregate));

@@ -1,5 +1,5 @@
-//! Group-by of keys that are hard for one way or the other, and of keys that were chosen against
-//! the sample: by every method and in every order, beside a map, on every engine.
+//! Group-by of keys that are hard for one of the methods, and of keys that are chosen to defeat the
+//! sample. Every method and every order is compared with a map, on every engine.
 
 use super::rows::Tested;
 use rand_distr::{Distribution, Zipf};
@@ -12,18 +12,19 @@ use warpnest::relational::{GroupBy, GroupReport, Method, Order};
 use warpnest::{Buffer, Device};
 use warpnest_tests::{TestEngine, at, on_each_engine, only_cuda, parameterized, the_cpu_engine};
 
-/// The seed of all queries, which the chosen keys know.
+/// The seed of all queries, for which keys are chosen.
 const SEED: u64 = 3;
 
-/// Runs `test` on every engine, the CPU's own among them, with the number of rows for it.
+/// Runs `test` on every engine, including the CPU engine itself, with a count of rows that suits
+/// it.
 fn everywhere(test: impl Fn(&Device, usize)) {
     let rows = |engine: &TestEngine| if engine.max_items < 10_000 { engine.max_items } else { 20_000 };
     on_each_engine(|engine| test(&engine.device, rows(engine)));
     on_the_fast_ones(1 << 18, &test);
 }
 
-/// Runs `test` on the CPU engine and on a GPU, with so many rows, or what the sanitizers have time
-/// for.
+/// Runs `test` on the CPU engine and on a GPU, with `rows` rows, or with fewer under the
+/// sanitizers.
 fn on_the_fast_ones(rows: usize, test: impl Fn(&Device, usize)) {
     if let Some(engine) = the_cpu_engine() {
         let _at = at("the CPU engine");
@@ -36,14 +37,14 @@ fn on_the_fast_ones(rows: usize, test: impl Fn(&Device, usize)) {
     });
 }
 
-/// What is asked of a group: key, number of rows, sum of values.
+/// A group: its key, its count of rows, and the sum of its values.
 type Group<K> = (K, u32, u64);
 
 /// Rows, and their groups as a loop over a map finds them.
 struct Case<K> {
     keys: Vec<K>,
     values: Vec<u32>,
-    /// In the order of their first rows.
+    /// The groups in the order of their first rows.
     groups: Vec<Group<K>>,
 }
 
@@ -63,8 +64,8 @@ impl<K: Tested> Case<K> {
         Self { keys, values, groups }
     }
 
-    /// Checks the groups by every method and in every order. Returns the report of
-    /// [`Method::Hash`] in any order.
+    /// Checks the groups by every method and in every order. Returns the report of [`Method::Hash`]
+    /// in any order.
     fn check(&self, device: &Device) -> GroupReport {
         let stream = device.default_stream();
         let mut scratch = Scratch::new(device);
@@ -97,10 +98,10 @@ impl<K: Tested> Case<K> {
                 if method == Method::Sort || order == Order::FirstSeen {
                     assert_eq!((report.method, report.overflowed, report.hot_rows), (Method::Sort, false, 0));
                 } else if method == Method::Hash {
-                    // If bins overflow it may be sorting that ends it.
+                    // If bins overflow, the query may end with a sort.
                     assert!(report.method == Method::Hash || report.overflowed, "{report:?}");
-                    // Which of equally rare keys are hot may vary, and so may the number of their
-                    // rows.
+                    // Which of several equally rare keys are hot may vary, and so may their count
+                    // of rows.
                     let before = hashed.get_or_insert(report);
                     let told = |report: &GroupReport| (report.method, report.estimated_groups, report.overflowed);
                     assert_eq!(told(before), told(&report), "the same rows, in the same way");
@@ -111,12 +112,12 @@ impl<K: Tested> Case<K> {
     }
 }
 
-/// Returns keys of 32 bits that look random, one for each number.
+/// Returns 32-bit keys that look random, one for each number.
 fn keys_32(numbers: &[u32]) -> Vec<u32> {
     numbers.iter().map(|number| number.wrapping_mul(0x9e37_79b1)).collect()
 }
 
-/// Returns keys of 64 bits that look random, one for each number.
+/// Returns 64-bit keys that look random, one for each number.
 fn keys_64(numbers: &[u32]) -> Vec<u64> {
     numbers.iter().map(|&number| (number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect()
 }
@@ -138,7 +139,7 @@ fn zipf_keys() {
             let _at = at(format!("Zipf {skew}"));
             let numbers = zipf(rows, skew);
             let report = Case::new(keys_32(&numbers)).check(device);
-            // Where the sample sees the frequent keys, the hot pass takes their rows.
+            // If the sample contains the frequent keys, the hot pass takes their rows.
             if skew >= 1.2 {
                 assert!(report.hot_rows > rows as u64 / 2 && !report.overflowed, "{report:?}");
             }
@@ -170,7 +171,7 @@ fn sorted_keys_of_many_groups_of_a_few_rows() {
     });
 }
 
-/// Checks 25 keys: in 9.6 million rows a group's sum has more than 32 bits.
+/// Checks 25 keys. In 9.6 million rows the sum of a group has more than 32 bits.
 #[test]
 fn few_keys_in_many_rows() {
     let check = |device: &Device, rows: usize| {
@@ -189,7 +190,7 @@ fn few_keys_in_many_rows() {
 #[test]
 fn keys_that_are_frequent_only_at_the_end() {
     everywhere(|device, rows| {
-        // All keys differ except in the last part, which has one, or a few.
+        // All keys differ except in the last part, which has one key or a few.
         for (share, hot) in [(50, 1), (50, 7), (10, 1)] {
             let _at = at(format!("the last 1 / {share} of the rows have {hot} keys"));
             let first_hot = (rows - rows / share) as u32;
@@ -197,7 +198,7 @@ fn keys_that_are_frequent_only_at_the_end() {
             let numbers: Vec<u32> = (0..rows as u32).map(number).collect();
             let report = Case::new(keys_32(&numbers)).check(device);
             if rows > 10_000 {
-                // The sample draws them as it draws others.
+                // The sample draws these rows as it draws other rows.
                 assert!(!report.overflowed, "{report:?}");
             }
             Case::new(keys_64(&numbers)).check(device);
@@ -205,8 +206,8 @@ fn keys_that_are_frequent_only_at_the_end() {
     });
 }
 
-/// Returns numbers of groups: `seen` of the rows that a query on the device draws, and `unseen` of
-/// the others.
+/// Returns numbers of groups: `seen` for the rows that a query's sample draws, and `unseen` for all
+/// other rows.
 fn chosen(device: &Device, rows: usize, seen: impl Fn(u32) -> u32, unseen: impl Fn(u32) -> u32) -> Vec<u32> {
     let drawn: HashSet<u64> = sampled_rows(device.default_stream(), rows as u64, SEED).collect();
     let number = |row: u32| if drawn.contains(&(row as u64)) { seen(row) } else { unseen(row) };
@@ -220,25 +221,25 @@ fn frequent_keys_that_the_sample_does_not_draw() {
             let _at = at(format!("{hot} keys"));
             let numbers = chosen(device, rows, |row| row, |row| u32::MAX - row % hot);
             let report = Case::new(keys_32(&numbers)).check(device);
-            // It drew no key twice, so it expects as many groups as rows. The bins of so few keys
-            // are split again by the counts of the first time; or, if they are too large for that,
-            // another sample sees the keys.
+            // The sample drew no key twice, so the query expects as many groups as rows. The bins
+            // of these few keys overflow and are split again by their counts. If they are too large
+            // for that, another sample contains the keys.
             assert_eq!(report.method, Method::Hash, "{report:?}");
             let expected =
                 if report.overflowed { report.hot_rows > 0 } else { report.estimated_groups == Some(rows as u64) };
             assert!(expected, "{report:?}");
-            // One block would take long for a bin of so many rows.
+            // A single block would take long for a bin of this many rows.
             assert!(report.overflowed || hot != 1 || rows < 1 << 18, "{report:?}");
             Case::new(keys_64(&numbers)).check(device);
         }
     });
 }
 
-/// Checks so many rows that they are split twice: bins of the first split overflow, and another
-/// sample sees the keys.
+/// Checks so many rows that they are split twice. Bins of the first split overflow, and another
+/// sample contains the keys.
 #[parameterized]
 fn frequent_keys_that_the_sample_does_not_draw_among_rows_that_are_split_twice(engine: &TestEngine) {
-    // The sanitizers would take long, and so would the interpreter.
+    // The sanitizers and the interpreter would take long.
     if engine.max_items < 1 << 16 || only_cuda() {
         return;
     }
@@ -256,7 +257,8 @@ fn many_keys_that_the_sample_does_not_draw() {
     everywhere(|device, rows| {
         let numbers = chosen(device, rows, |_| 0, |row| row + 1);
         let report = Case::new(keys_32(&numbers)).check(device);
-        // It drew one key alone, which far fewer rows turn out to have. Another sample sees that.
+        // The sample drew a single key, but far fewer rows than expected have it. Another sample
+        // shows that.
         assert!(report.overflowed && report.estimated_groups > Some(rows as u64 / 2), "{report:?}");
         Case::new(keys_64(&numbers)).check(device);
     });

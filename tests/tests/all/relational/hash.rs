@@ -1,5 +1,5 @@
-//! Group-by by hashing, beside a `HashMap`: with splits and without, all aggregates and some, keys
-//! and values of every width.
+//! Group-by by hashing, compared with a `HashMap`: with and without splits, with all or some
+//! aggregates, and with keys and values of every width.
 
 use gpu_kernels::column::ColumnParams;
 use gpu_kernels::types::{Nothing, Payload, WordOf};
@@ -12,7 +12,7 @@ use warpnest_tests::{TestEngine, at, distinct_keys, on_each_engine, the_cpu_engi
 
 pub const CONSTANTS: [u64; 2] = [0x0123_4567_89ab_cdef, 0x0edc_ba98_7654_3210];
 
-/// The aggregates that are asked for: counts, sums, minima, maxima.
+/// Which aggregates a query requests: counts, sums, minima, maxima.
 pub type Asked = [bool; 4];
 pub const ALL: Asked = [true; 4];
 pub const ONLY_SUMS: Asked = [false, true, false, false];
@@ -27,31 +27,31 @@ pub struct Group {
     maximum: u64,
 }
 
-/// The pages of a group-by.
+/// The kind of pages that give the groups.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pages {
     Hash,
     /// Chains, which give the groups themselves.
     Chains,
-    /// Chains, in whose place hash pages give the groups.
+    /// Chains that are replaced by hash pages.
     NoChains,
-    /// Chains, or hash pages in their place.
+    /// Chains, whether or not hash pages replace them.
     Any,
 }
 
-/// A group-by to try.
+/// A group-by to test.
 #[derive(Clone)]
 pub struct Case<K, W> {
     pub keys: Vec<K>,
     pub values: Vec<W>,
     pub column: ColumnParams,
     pub asked: Asked,
-    /// The number of groups that are expected.
+    /// The count of groups that the group-by expects.
     pub expected: u64,
-    /// The bits of the splits; none if the group-by chooses them.
+    /// The bits of each split; empty if the group-by chooses the splits.
     pub bits: &'static [u32],
     pub capacity: usize,
-    /// Which pages are tried.
+    /// The kind of pages to test.
     pub pages: Pages,
 }
 
@@ -84,13 +84,13 @@ impl<K: Key, W: Key> Case<K, W> {
         groups
     }
 
-    /// Runs the group-by. Returns the number of groups, and those that were written; `None` after
-    /// an overflow. What is not asked for is 0.
+    /// Runs the group-by. Returns the count of groups and the groups that were written, or `None`
+    /// after an overflow. Aggregates that were not requested are 0.
     pub fn run<V: Payload<Word = W>>(&self, device: &Device) -> Option<(usize, Vec<(K, Group)>)> {
         let (stream, mut scratch) = (device.default_stream(), Scratch::new(device));
         let keys = Buffer::from_slice(device, &self.keys).unwrap();
         let values = (V::VALUE_BITS != 0).then(|| Buffer::from_slice(device, &self.values).unwrap());
-        // The arrays of aggregates are longer than the capacity, to see that it is respected.
+        // The arrays of aggregates are longer than the capacity, so writes beyond it are found.
         let beyond = 9;
         let mut keys_out = Buffer::from_slice(device, &vec![K::ALL_ONES; self.capacity]).unwrap();
         let [counts, sums, minima, maxima] = self.asked;
@@ -121,7 +121,7 @@ impl<K: Key, W: Key> Case<K, W> {
         let minima = minima.map(|minima| minima.download(stream).unwrap());
         let maxima = maxima.map(|maxima| maxima.download(stream).unwrap());
         let written = found.min(self.capacity);
-        // Chains that turn out too long may have written as many groups as there is capacity for.
+        // Chains that turn out too long may already have written groups up to the capacity.
         let untouched = if matches!(self.pages, Pages::Hash | Pages::Chains) { written } else { self.capacity };
         assert!(counts.iter().all(|counts| counts[untouched..].iter().all(|&count| count == 77)));
         assert!(sums.iter().all(|sums| sums[untouched..].iter().all(|&sum| sum == 77)));
@@ -167,7 +167,7 @@ impl<K: Key, W: Key> Case<K, W> {
     }
 }
 
-/// Runs `test` on every engine, the CPU's own among them.
+/// Runs `test` on every engine, including the CPU engine itself.
 pub fn everywhere(test: impl Fn(&TestEngine)) {
     on_each_engine(&test);
     if let Some(engine) = the_cpu_engine() {
@@ -176,7 +176,7 @@ pub fn everywhere(test: impl Fn(&TestEngine)) {
     }
 }
 
-/// Returns `rows` keys of about `groups` groups, in which 0 and the key of all ones are.
+/// Returns `rows` keys of about `groups` groups, including 0 and the all-ones key.
 pub fn keys_of<K: Key>(rows: usize, groups: usize) -> Vec<K> {
     let mut distinct = distinct_keys::<K>(groups, 11);
     distinct[0] = K::from_u64(0);
@@ -186,7 +186,7 @@ pub fn keys_of<K: Key>(rows: usize, groups: usize) -> Vec<K> {
     which.into_iter().map(|word| distinct[word as usize % groups]).collect()
 }
 
-/// Returns `rows` keys of which key `i` is about `i`² times rarer than the first.
+/// Returns `rows` keys; key `i` is about `i`² times rarer than the first key.
 fn zipf<K: Key>(rows: usize) -> Vec<K> {
     let distinct = distinct_keys::<K>(rows, 13);
     let which = distinct_keys::<u32>(rows, 17);
@@ -194,7 +194,7 @@ fn zipf<K: Key>(rows: usize) -> Vec<K> {
     which.into_iter().map(|word| distinct[rank(word)]).collect()
 }
 
-/// The splits that are tried: as the group-by chooses, and in one and in two levels.
+/// The splits to test: the group-by's own choice, one level, and two levels.
 const SPLITS: [&[u32]; 4] = [&[], &[1], &[3], &[2, 2]];
 
 fn every_case<K: Key, V: Payload>(engine: &TestEngine, column: ColumnParams)
@@ -216,7 +216,7 @@ where
         if number == 4 {
             case.expected = (most as u64 / 7).min(1_000);
         }
-        // Splits are for keys that come in many groups: their bins have no room for others.
+        // Splits need keys of many groups, because their bins have no capacity for more rows.
         let splits = if number == 3 || number == 4 { &SPLITS[..] } else { &SPLITS[..1] };
         for &bits in splits {
             Case { bits, ..case.clone() }.check::<V>(device);
@@ -227,7 +227,7 @@ where
             }
         }
     }
-    // A block takes all of its threads' rows of a bin at once.
+    // A block processes one row of a bin per thread at once.
     let mut case = Case::of::<V>(keys_of::<K>(6_000, 1_000), column);
     (case.expected, case.bits) = (1_000, &[1]);
     case.check::<V>(device);
@@ -302,9 +302,10 @@ fn the_last_split_is_made_again_if_a_bin_gets_too_many_rows_and_an_earlier_one_i
         let case = Case::<u64, u32>::of::<u32>(vec![7; rows], ColumnParams::unsigned());
         Case { bits: &[3], ..case.clone() }.check::<u32>(&engine.device);
         assert_eq!(Case { bits: &[2, 2], ..case.clone() }.run::<u32>(&engine.device), None);
-        // Where few groups are expected bins have the capacity.
+        // If few groups are expected, bins have enough capacity.
         Case { bits: &[3], expected: 1, ..case }.check::<u32>(&engine.device);
-        // The bin of a key with a quarter of the rows has the capacity in the first split only.
+        // A quarter of the rows has one key. Its bin has enough capacity in the first split, but
+        // not in the second.
         let keys =
             distinct_keys::<u64>(rows, 5).into_iter().enumerate().map(|(row, key)| if row % 4 == 3 { 9 } else { key });
         let case = Case::<u64, u32>::of::<u32>(keys.collect(), ColumnParams::unsigned());

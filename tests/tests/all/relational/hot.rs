@@ -1,5 +1,5 @@
-//! The hot pass and its sample, beside what a `HashMap` says of the same rows: the groups of hot
-//! keys have all of their rows, and the rows of all other keys come out whole.
+//! The hot pass and its sample, compared with a `HashMap` of the same rows. The groups of hot keys
+//! must have all of their rows, and all rows of other keys must be returned.
 
 use gpu_kernels::column::ColumnParams;
 use gpu_kernels::types::{Nothing, Payload, Scalar, WordOf};
@@ -11,10 +11,10 @@ use warpnest::types::WordKey as Key;
 use warpnest::{Buffer, Device};
 use warpnest_tests::{TestEngine, at, distinct_keys, key, on_every_engine, parameterized, the_cpu_engine};
 
-/// What is behind the groups that were written.
+/// The word after the last group in the outputs.
 const BEHIND: u64 = 0xabab_abab_abab_abab;
 
-/// The aggregates that a case asks for.
+/// The aggregates that a case requests.
 #[derive(Clone, Copy, Debug)]
 struct Wanted {
     counts: bool,
@@ -26,7 +26,8 @@ struct Wanted {
 const ALL: Wanted = Wanted { counts: true, sums: true, minima: true, maxima: true };
 const SUMS: Wanted = Wanted { counts: false, minima: false, maxima: false, ..ALL };
 
-/// The aggregates of the rows of one key: their number, sum, least and greatest ordered word.
+/// The aggregates of the rows of one key: their count, their sum, and their least and greatest
+/// ordered words.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Aggregated<W> {
     count: u32,
@@ -35,7 +36,7 @@ struct Aggregated<W> {
     maximum: W,
 }
 
-/// The rows of one case, and what is asked of them.
+/// The rows and the parameters of one case.
 #[derive(Debug)]
 struct Case<'c, K, V: Payload> {
     keys: &'c [K],
@@ -45,7 +46,7 @@ struct Case<'c, K, V: Payload> {
     wanted: Wanted,
     capacity: usize,
     seed: u64,
-    /// Whether the blocks are as for large tables.
+    /// Whether blocks have the size for large tables.
     large: bool,
 }
 
@@ -63,7 +64,7 @@ impl<K: Key, V: Payload> Case<'_, K, V> {
         groups
     }
 
-    /// Runs sample and hot pass and checks every group and every row.
+    /// Runs the sample and the hot pass, and checks every group and every row.
     fn check(&self, device: &Device) -> Few {
         let stream = device.default_stream();
         let Self { wanted, capacity, column, .. } = *self;
@@ -89,7 +90,7 @@ impl<K: Key, V: Payload> Case<'_, K, V> {
         assert!(few.distinct <= few.rows && few.hot <= few.distinct && few.covered <= few.rows, "{few:?}");
         assert!((0.0..=1.0).contains(&few.missed_share) && few.estimated_groups <= self.keys.len() as u64);
 
-        // The missed rows are all rows of their keys.
+        // If a row is missed, all rows of its key are.
         assert_eq!(missed_keys.len() as u64, few.missed);
         if !has_values {
             missed_values = vec![Default::default(); missed_keys.len()];
@@ -113,7 +114,7 @@ impl<K: Key, V: Payload> Case<'_, K, V> {
             expected.remove(&key);
         }
 
-        // The other keys are the keys of the groups.
+        // All other keys have groups.
         assert_eq!(few.groups, expected.len() as u64, "{few:?}");
         let written = capacity.min(few.groups as usize);
         let found = out.keys.download(stream).unwrap();
@@ -145,7 +146,7 @@ impl<K: Key, V: Payload> Case<'_, K, V> {
     }
 }
 
-/// Returns keys from numbers that are uniformly random.
+/// Returns keys from uniformly random numbers.
 fn skewed<K: Key>(kind: u32, numbers: &[u64]) -> Vec<K> {
     let of = |&number: &u64| match kind {
         0 => K::from_u64(number % 7),
@@ -215,7 +216,7 @@ fn keys_alone() {
     every_row_is_in_its_group_or_missed::<u64, Nothing>();
 }
 
-/// Checks rows of 32-bit keys and values in every detail.
+/// Checks rows of 32-bit keys and values, with capacity for all groups.
 fn check(device: &Device, keys: &[u32], wanted: Wanted) -> Few {
     let values: Vec<u32> = distinct_keys(keys.len(), 3);
     let column = ColumnParams::signed(32);
@@ -240,7 +241,7 @@ fn few_keys_are_all_hot(engine: &TestEngine) {
         let keys: Vec<u32> = (0..n as u32).map(|i| if i % groups == 0 { u32::MAX } else { i % groups - 1 }).collect();
         for wanted in [ALL, SUMS] {
             let few = check(&engine.device, &keys, wanted);
-            // Of 33 groups of 300 rows the sample of 256 may miss one.
+            // If 300 rows have 33 groups, a sample of 256 rows may miss a group.
             assert!(few.groups as u32 >= groups.min(30), "{few:?}");
             assert!(few.estimated_groups.abs_diff(groups as u64) <= 3, "{few:?}");
         }
@@ -268,14 +269,15 @@ fn rows_that_the_sample_has_no_sign_of_come_out_whole(engine: &TestEngine) {
         let few = check(&engine.device, &keys, if place % 2 == 0 { SUMS } else { ALL });
         unseen += (few.missed == 2 && few.missed_share == 0.0) as u32;
     }
-    // A quarter of the pairs of neighbours is not drawn.
+    // The sample draws neither row for about a quarter of the places.
     assert!(unseen != 0);
 }
 
 #[test]
 fn more_keys_than_fit_leave_the_most_frequent_ones_hot() {
     let Some(engine) = the_cpu_engine() else { return };
-    // Half of the rows are of 500 keys, the others of some 100,000, which the sample has many of.
+    // Half of the rows have 500 keys. The other rows have some 100,000 keys, many of which the
+    // sample contains.
     let random: Vec<u32> = distinct_keys(1 << 20, 11);
     let keys: Vec<u32> =
         random.iter().map(|&word| if word & 1 == 0 { word >> 8 & 0x1ff } else { word >> 15 }).collect();

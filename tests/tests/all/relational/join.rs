@@ -1,4 +1,4 @@
-//! Joins beside nested loops over a hash table.
+//! Joins, compared with loops over a hash table.
 
 use proptest::prelude::*;
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ pub const KINDS: [JoinKind; 6] =
 
 pub const METHODS: [JoinMethod; 4] = [JoinMethod::Auto, JoinMethod::OnChip, JoinMethod::Direct, JoinMethod::Split];
 
-/// Returns the pairs of a join, sorted; in a semi or anti join they have no right row.
+/// Returns the sorted pairs of a join; in a semi or anti join they have no right row.
 pub fn expected<K: Copy + Eq + Hash>(kind: JoinKind, left: &[K], right: &[K]) -> Vec<(u32, u32)> {
     let mut rows_of: HashMap<K, Vec<u32>> = HashMap::new();
     for (row, &key) in right.iter().enumerate() {
@@ -59,7 +59,7 @@ impl HasPairs for JoinKind {
     }
 }
 
-/// Returns the pairs of a result, sorted.
+/// Returns the sorted pairs of a result.
 pub fn pairs_of(device: &Device, joined: &Joined) -> Vec<(u32, u32)> {
     let stream = device.default_stream();
     let left = joined.left_rows().download(stream).unwrap();
@@ -71,7 +71,7 @@ pub fn pairs_of(device: &Device, joined: &Joined) -> Vec<(u32, u32)> {
     pairs
 }
 
-/// Checks a join, and its size, by a method.
+/// Checks the pairs of a join, and its size, by one method.
 fn check<K: WordKey + Eq + Hash + Debug>(device: &Device, left: &[K], right: &[K], how: (JoinKind, JoinMethod)) {
     let (kind, method) = how;
     let _at = at(format!("{kind:?} join of {} and {} rows, {method:?}", left.len(), right.len()));
@@ -107,7 +107,7 @@ fn any_sides<K: WordKey + Eq + Hash + Debug>() {
     );
 }
 
-/// Checks all kinds by all methods.
+/// Checks all kinds of joins by all methods.
 fn check_all<K: WordKey + Eq + Hash + Debug>(device: &Device, left: &[K], right: &[K]) {
     for kind in KINDS {
         for method in METHODS {
@@ -145,11 +145,11 @@ fn rows_around_those_of_a_page_and_of_a_round(engine: &TestEngine) {
     }
 }
 
-/// Checks keys that have more rows than a page, or than a block takes of a bin.
+/// Checks keys that have more rows than a page holds, or than a block takes of a bin.
 #[parameterized]
 fn keys_with_many_rows(engine: &TestEngine) {
     let device = &engine.device;
-    // Some rows of other keys are in the same bins.
+    // The same bins have some rows of other keys.
     let rows = |hot: usize, key: u32, others: u32| {
         let mut keys = vec![key; hot];
         keys.extend((0..others).map(|other| other * 3));
@@ -187,8 +187,8 @@ fn bins_that_overflow_are_sorted_and_the_report_says_so(engine: &TestEngine) {
     assert!(!joined.report().overflowed, "{:?}", joined.report());
 }
 
-/// Checks so many rows that there are two splits, the last of which is made again on either side,
-/// or on both.
+/// Checks so many rows that there are two splits. The last split is repeated on one side, on the
+/// other, or on both.
 #[parameterized]
 fn many_rows_with_repeated_keys_are_split_again(engine: &TestEngine) {
     if engine.max_items < 100_000 {
@@ -199,7 +199,7 @@ fn many_rows_with_repeated_keys_are_split_again(engine: &TestEngine) {
     };
     let rows = (1 << 20) + 5;
     let left = side(rows, 48, 2_654_435_761);
-    // Both sides have some of these keys.
+    // Some of these keys are on both sides.
     let right: Vec<u32> = side(rows, 48, 2_147_483_647).into_iter().map(|key| key + 20_000).collect();
     let unique = side(rows, 1, 2_654_435_761);
     for (left, right) in [(&left, &unique), (&unique, &right), (&left, &right)] {
@@ -210,7 +210,7 @@ fn many_rows_with_repeated_keys_are_split_again(engine: &TestEngine) {
     }
 }
 
-/// Checks many rows on both sides whose frequencies fall by a power law.
+/// Checks many rows on both sides whose frequencies follow a power law.
 #[parameterized]
 fn a_power_law_on_both_sides(engine: &TestEngine) {
     if engine.max_items < 2000 {
@@ -226,20 +226,20 @@ fn a_power_law_on_both_sides(engine: &TestEngine) {
     check(&engine.device, &left[..rows as usize / 8], &right, (JoinKind::Inner, JoinMethod::Auto));
 }
 
-/// Checks a bin of more build rows than a page, whose other rows are listed, by every engine.
+/// Checks a bin with more build rows than a page on every engine; the rows that do not fit are
+/// listed.
 #[parameterized]
 fn listed_rows_of_a_bin_of_several_pages<K: WordKey + Eq + Hash + Debug>(device: &Device) {
     let page = gpu_kernels::relational::join::PAGE_ROWS;
-    // Few rows have the key with many, so that there are few pairs.
+    // Few left rows have the key of the many right rows, so there are few pairs.
     let left: Vec<K> = (0..5600).map(|row| K::from_u64(if row % 1000 == 0 { 1 } else { row + 2 })).collect();
     let right: Vec<K> = (0..page + 40).map(|row| K::from_u64(row.saturating_sub(page).max(1) as u64)).collect();
     check(device, &left, &right, (JoinKind::Inner, JoinMethod::Split));
     check(device, &left, &right, (JoinKind::Left, JoinMethod::Split));
 }
 
-/// Checks that each pass lists work items of its own, that the list has capacity for bins whose
-/// sides are exchanged beside others, and that a result is used again that has more memory for one
-/// side.
+/// Checks that each pass lists its own work items, and that the list has capacity for bins whose
+/// sides are swapped. Checks also that a result is reused whose memory is larger for one side.
 #[parameterized]
 fn work_items_of_both_passes_and_of_exchanged_sides(engine: &TestEngine) {
     if engine.max_items < 2000 {
@@ -285,7 +285,7 @@ fn a_result_is_used_again_and_two_columns_are_one_key(engine: &TestEngine) {
     assert_lengths(short, ("the first key column", 4), ("the second key column", 2));
 }
 
-/// Checks that keys are equal by their bits: a NaN meets the same NaN, and 0 does not meet −0.
+/// Checks that keys are compared by their bits: a NaN equals the same NaN, and 0 does not equal −0.
 #[parameterized]
 fn floating_point_keys_are_compared_by_their_bits(engine: &TestEngine) {
     let nans = [f32::NAN.to_bits(), 0x7fc0_0001, (-0.0f32).to_bits(), 0.0f32.to_bits()];
@@ -308,7 +308,7 @@ fn what_belongs_to_another_device_is_refused() {
     assert_eq!(joined.len(), 1);
 }
 
-/// Lets each launch of a join fail: then there are no pairs, and the next call gives them.
+/// Lets each launch of a join fail. Then there are no pairs, and the next call returns them.
 #[test]
 fn after_a_failure_there_are_no_pairs() {
     let (device, good_launches) = failing();

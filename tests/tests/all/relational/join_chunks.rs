@@ -1,4 +1,4 @@
-//! Joins whose pairs are given in chunks.
+//! Joins whose pairs are returned in chunks.
 
 use super::join::{KINDS, METHODS, expected, sides};
 use super::join_nulls::{bits, is_valid, nullable};
@@ -12,7 +12,7 @@ use warpnest::{Buffer, Device, Error};
 use warpnest_testing::planted::{SINGLE_FAULTS, planted};
 use warpnest_tests::{TestEngine, at, on_each_engine, on_every_engine, parameterized};
 
-/// Returns all pairs of a join in chunks, sorted; each chunk has some, and no more than wanted.
+/// Returns the sorted pairs of a join in chunks, each of at least one pair and at most `most`.
 fn pairs_in_chunks<K: WordKey>(device: &Device, join: &Join<'_, K>, most: usize) -> Result<Vec<(u32, u32)>, Error> {
     let (stream, mut scratch, mut pairs) = (device.default_stream(), Scratch::new(device), Vec::new());
     let all = join.run_in_chunks(stream, &mut scratch, most, |chunk| {
@@ -49,7 +49,7 @@ fn any_chunks<K: WordKey + Eq + Hash + Debug>() {
         },
         |engine, ((left, right), most, kind, method, patterns)| {
             let device = &engine.device;
-            // Not more chunks than an interpreter makes.
+            // There are no more chunks than an interpreter can process.
             let size = expected(KINDS[kind], &left, &right).len();
             let most = most.max(size / if engine.max_items < 2000 { 3 } else { 40 });
             let how = (KINDS[kind], METHODS[method]);
@@ -69,7 +69,7 @@ fn any_chunks<K: WordKey + Eq + Hash + Debug>() {
     );
 }
 
-/// Checks chunks of one pair, of none, which is taken for one, and of fewer pairs than a row has.
+/// Checks chunks of one pair, of no pair, which counts as one, and of fewer pairs than a row has.
 #[parameterized]
 fn rows_with_more_pairs_than_a_chunk(engine: &TestEngine) {
     let device = &engine.device;
@@ -80,7 +80,7 @@ fn rows_with_more_pairs_than_a_chunk(engine: &TestEngine) {
         check(device, [&[], &[1u64, 1, 2]], 2, (kind, JoinMethod::OnChip));
         check(device, [&[1u64, 1, 2], &[]], 2, (kind, JoinMethod::Auto));
     }
-    // Few left rows have a key of many right rows, and lie at odd offsets.
+    // Few left rows have the key of many right rows, and they are at odd offsets.
     let right = vec![3u32; engine.max_items.min(900) / 3];
     let left: Vec<u32> = (0..40).map(|row| if row % 13 == 5 { 3 } else { 100 + row }).collect();
     for (kind, method) in [(JoinKind::Full, JoinMethod::Split), (JoinKind::Inner, JoinMethod::Direct)] {
@@ -111,12 +111,13 @@ fn one_key_in_many_rows_of_both_sides(engine: &TestEngine) {
         })
         .unwrap();
     assert_eq!(pairs, (rows * rows) as u64);
-    // Each row of either side is in as many pairs as the other one has rows.
+    // Each row is in as many pairs as the other side has rows.
     assert_eq!(sums, [(0..rows as u64).sum::<u64>() * rows as u64; 2]);
     assert!(largest <= most && chunks <= 2 * pairs.div_ceil(most as u64), "{chunks} chunks");
 }
 
-/// Checks that an error of who takes the chunks comes out, and that there is none after it.
+/// Checks that the join returns an error of the function that takes the chunks, and calls it no
+/// more.
 #[test]
 fn an_error_of_who_takes_the_chunks_ends_them() {
     #[derive(Debug)]
@@ -145,7 +146,7 @@ fn an_error_of_who_takes_the_chunks_ends_them() {
     });
 }
 
-/// Lets each operation fail: the error comes out, and all memory is given back.
+/// Lets each operation fail. The join must return the error and free all memory.
 #[test]
 fn a_failure_comes_out_and_takes_no_memory_along() {
     let (device, plan) = planted();

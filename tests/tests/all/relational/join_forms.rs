@@ -1,4 +1,4 @@
-//! Joins with a right side that is kept, joins that give values, and the memory of joins.
+//! Joins whose right side is kept, joins that return values, and the memory of joins.
 
 use super::join::{METHODS, expected, pairs_of, sides};
 use proptest::prelude::*;
@@ -29,7 +29,7 @@ fn check_kept<K: WordKey + Eq + Hash + Debug>(device: &Device, kept: &KeptSide<K
     }
 }
 
-/// Checks a kept side that gets its rows in two batches, with a batch of left rows after each.
+/// Checks a kept side that receives its rows in two batches, with a batch of left rows after each.
 #[parameterized(each_width)]
 fn kept_sides<K: WordKey + Eq + Hash + Debug>() {
     on_every_engine(
@@ -48,7 +48,7 @@ fn kept_sides<K: WordKey + Eq + Hash + Debug>() {
     );
 }
 
-/// Checks kept sides, and batches, whose bins overflow, so that they are split again or sorted.
+/// Checks kept sides and batches whose bins overflow, so they are split again or sorted.
 #[parameterized]
 fn hot_keys_in_kept_sides_and_in_batches(engine: &TestEngine) {
     let device = &engine.device;
@@ -104,7 +104,7 @@ fn values_with_keys_of_64_bits() {
     values::<u64>();
 }
 
-/// Checks bins that overflow, of which one side is sorted, and work items.
+/// Checks bins that overflow, one side of which is sorted, and work items.
 #[parameterized]
 fn values_of_hot_keys(engine: &TestEngine) {
     let rows = engine.max_items.min(4000) as u64;
@@ -142,8 +142,8 @@ fn what_kept_sides_and_values_refuse(engine: &TestEngine) {
     assert_wrong_device(refused, "the joined rows", &other, device);
 }
 
-/// Checks that a kept side that could not be extended has the rows of before, and that results have
-/// none after an error.
+/// Checks that a kept side keeps its earlier rows if it cannot be extended, and that results are
+/// empty after an error.
 #[test]
 fn after_a_failure_there_are_the_rows_of_before() {
     let (device, plan) = planted();
@@ -167,7 +167,7 @@ fn after_a_failure_there_are_the_rows_of_before() {
     assert_eq!(plan.bytes(), 0, "some bytes were not given back");
 }
 
-/// Checks that a join takes no more memory than it says before.
+/// Checks that a join uses no more memory than it announces.
 #[test]
 fn joins_keep_to_the_memory_that_they_state() {
     let unique: Vec<u32> = (0..60_000).collect();

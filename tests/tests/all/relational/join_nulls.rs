@@ -13,16 +13,17 @@ use warpnest_tests::planted::Operation::{Allocate, Fill, Launch, Record};
 use warpnest_tests::planted::{SINGLE_FAULTS, all_failed, in_each_operation, is_planted, planted};
 use warpnest_tests::{TestEngine, assert_lengths, assert_wrong_device, at, elsewhere, on_every_engine, parameterized};
 
-/// A key, unless it is null: then a number that no other row has.
+/// A key, or `None` for null together with a number that no other row has.
 pub type Nullable<K> = (Option<K>, usize);
 
-/// Returns words with a bit for each row that has a key. Their last bits say what does not matter.
+/// Returns words with a bit for each row that has a key. The bits after the last row must be
+/// ignored.
 pub fn bits(rows: usize, is_valid: impl Fn(usize) -> bool) -> Vec<u32> {
     let bit = |row: usize| row >= rows || is_valid(row);
     (0..rows.div_ceil(32)).map(|word| (0..32).map(|lane| u32::from(bit(32 * word + lane)) << lane).sum()).collect()
 }
 
-/// Returns which rows of a side have a key, by a number: all, none, or some of them.
+/// Returns which rows of a side have a key: all, none or some of them, according to `pattern`.
 pub fn is_valid(pattern: u64) -> impl Fn(usize) -> bool + Copy {
     move |row| match pattern % 8 {
         0 => true,
@@ -31,7 +32,7 @@ pub fn is_valid(pattern: u64) -> impl Fn(usize) -> bool + Copy {
     }
 }
 
-/// Returns the keys of a side, of which those that are null are equal to no other.
+/// Returns the keys of a side. A null key equals no other key.
 pub fn nullable<K: Copy>(keys: &[K], side: usize, is_valid: impl Fn(usize) -> bool) -> Vec<Nullable<K>> {
     let rows = keys.iter().enumerate();
     rows.map(|(row, &key)| if is_valid(row) { (Some(key), 0) } else { (None, 2 * row + side) }).collect()
@@ -88,8 +89,8 @@ fn any_nulls<K: WordKey + Eq + Hash + Debug>() {
     );
 }
 
-/// Checks all kinds and methods with nulls on one side, on the other, and on both: with sides that
-/// are empty, have one row, or nothing but nulls.
+/// Checks all kinds and methods with nulls on one side, on the other, and on both. A side may be
+/// empty, have one row, or have only nulls.
 #[parameterized]
 fn nulls_meet_no_row_whatever_their_words(engine: &TestEngine) {
     let equal = [5u32; 40];
@@ -110,7 +111,7 @@ fn nulls_meet_no_row_whatever_their_words(engine: &TestEngine) {
     }
 }
 
-/// Checks joins of wide keys of which some are null, also where hashes collide.
+/// Checks joins of keys of several columns, some of which are null, also if hashes collide.
 #[test]
 fn nulls_among_wide_keys() {
     on_every_engine(
@@ -150,7 +151,7 @@ fn what_validity_refuses(engine: &TestEngine) {
     assert_wrong_device(error, "the buffer of a column", &other, device);
 }
 
-/// Checks that a join with nulls takes no more memory than it says before.
+/// Checks that a join with nulls uses no more memory than it announces.
 #[test]
 fn nulls_keep_to_the_memory_that_is_stated() {
     let keys: Vec<u64> = (0..40_000).map(|row| row % 30_000).collect();
@@ -173,13 +174,14 @@ fn nulls_keep_to_the_memory_that_is_stated() {
     }
 }
 
-/// Lets each operation of a join with nulls fail: then there are no pairs, and the next call gives
-/// them.
+/// Lets each operation of a join with nulls fail. Then there are no pairs, and the next call
+/// returns them.
 #[test]
 fn after_a_failure_there_are_no_pairs() {
     let (device, plan) = planted();
     let stream = device.stream().unwrap();
-    // With repeated keys there is memory for more pairs first, whose lack is no failure.
+    // No key is repeated: otherwise the join would try to allocate memory for more pairs, and could
+    // do without.
     let keys: Vec<u32> = (0..300).collect();
     let valid = is_valid(10);
     let column = Buffer::from_slice(&device, &keys).unwrap();

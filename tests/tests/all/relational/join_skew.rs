@@ -1,4 +1,5 @@
-//! Joins with keys of so many rows that their bins are heavy, or their buckets in memory too long.
+//! Joins with keys of so many rows that their bins are heavy, or their buckets in memory are too
+//! long.
 
 use super::join::{KINDS, expected, pairs_of, sides};
 use std::fmt::Debug;
@@ -8,7 +9,7 @@ use warpnest::relational::{Join, JoinKind, JoinMethod};
 use warpnest::types::WordKey;
 use warpnest_tests::{TestEngine, at, on_every_engine, parameterized};
 
-/// Checks a join of bins that are heavy from `light_rows` build rows upwards.
+/// Checks a join in which bins with more than `light_rows` build rows are heavy.
 fn check<K: WordKey + Eq + Hash + Debug>(device: &Device, left: &[K], right: &[K], kind: JoinKind, light_rows: u32) {
     let _at = at(format!("{kind:?} join of {} and {} rows, {light_rows} light", left.len(), right.len()));
     let mut join = Join::new(left, right);
@@ -29,8 +30,8 @@ fn heavy_bins<K: WordKey + Eq + Hash + Debug>() {
     );
 }
 
-/// Checks bins of several pages, in bins with capacity, in bins that were split again, and in a
-/// side that is sorted.
+/// Checks bins of several pages: bins with enough capacity, bins that were split again, and bins of
+/// a side that is sorted.
 #[parameterized]
 fn frequent_keys_on_either_side(engine: &TestEngine) {
     let rows = engine.max_items.min(12_000) as u32;
@@ -44,7 +45,7 @@ fn frequent_keys_on_either_side(engine: &TestEngine) {
             check(&engine.device, left, right, kind, 100);
         }
     }
-    // Where nothing is written of a pair, both sides may have the key often.
+    // Semi and anti joins write no pairs, so both sides may have the key often.
     for kind in [JoinKind::Semi, JoinKind::Anti] {
         check(&engine.device, &hot_quarter, &two, kind, 100);
     }

@@ -1,5 +1,5 @@
-//! Means of integers, which are the `f64` next to the exact ones, and least and greatest numbers
-//! among NaNs.
+//! Means of integers, which must be the `f64` nearest to the exact mean, and least and greatest
+//! numbers among NaNs.
 
 use proptest::prelude::*;
 use warpnest::low_level::kernels::relational::group_by::means::{ExceedingParams, mean_of_integers};
@@ -7,13 +7,14 @@ use warpnest::primitives::Number;
 use warpnest::relational::{GroupBy, Method, Order};
 use warpnest_tests::{TestEngine, on_every_engine};
 
-/// Returns the mean of `count` integers with a sum below 2^96 in magnitude.
+/// Returns the `f64` nearest to the mean of `count` integers with a sum below 2^96 in magnitude.
 pub fn exact(sum: i128, count: usize) -> f64 {
     let magnitude = sum.unsigned_abs();
     if magnitude == 0 {
         return 0.0;
     }
-    // The quotient has 96 bits at least. If there is a rest, it lies between two integers.
+    // The quotient has at least 96 bits. If there is a remainder, the mean lies between two
+    // integers.
     let up = magnitude.leading_zeros();
     let (numerator, count) = (magnitude << up, count as u128);
     let quotient = (numerator / count) | u128::from(!numerator.is_multiple_of(count));
@@ -21,7 +22,8 @@ pub fn exact(sum: i128, count: usize) -> f64 {
     if sum < 0 { -mean } else { mean }
 }
 
-/// Checks the mean of integers each of which comes `times` times, from sums as a device has them.
+/// Checks the mean of integers, each of which is there `times` times, from sums as a device
+/// computes them.
 fn check(values: &[i128], is_signed: bool, times: u32) {
     let sum_of = |of: &dyn Fn(i128) -> u64| {
         values.iter().fold(0u64, |sum, &value| sum.wrapping_add(of(value).wrapping_mul(times.into())))
@@ -73,7 +75,7 @@ fn sums_of_integers_that_do_not_exceed_do_not_wrap() {
     }
 }
 
-/// Checks means of a column by both methods. The first key has half of the rows.
+/// Checks the means of a column by both methods. The first key has half of the rows.
 fn check_column<T: Number<Word = u64> + Into<i128> + std::fmt::Debug>(
     engine: &TestEngine,
     values: &[T],
@@ -89,7 +91,7 @@ fn check_column<T: Number<Word = u64> + Into<i128> + std::fmt::Debug>(
     let expected: Vec<u64> = sums.values().map(|&(sum, count)| exact(sum, count).to_bits()).collect();
     for method in [Method::Hash, Method::Sort] {
         let mut query = GroupBy::new(&keys);
-        // The sum beside them wraps.
+        // The sum in the same query wraps.
         let (first, _, mean) = (query.mean(values), query.sum(values), query.mean(values));
         let groups = query.order(Order::ByKey).method(method).run(device).unwrap();
         if is_large {
@@ -116,7 +118,7 @@ fn means_of_integers_whose_sums_wrap() {
             check_column(engine, &values, false)?;
             check_column(engine, &unsigned(&values), false)?;
             check_column(engine, &vec![1i64 << 62; values.len()], true)?;
-            // One row is too large, in the last place.
+            // Only one value, in the last row, is too large.
             let mut one: Vec<i64> = values.iter().map(|value| value >> 45).collect();
             check_column(engine, &one, false)?;
             *one.last_mut().unwrap() = -1 << 62;
@@ -125,25 +127,26 @@ fn means_of_integers_whose_sums_wrap() {
     );
 }
 
-/// Returns the bits of a number; of a NaN the same ones for all.
+/// Returns the bits of a number; all NaNs have the same bits.
 pub fn bits(number: f64) -> u64 {
     if number.is_nan() { f64::NAN.to_bits() } else { number.to_bits() }
 }
 
-/// Returns the greatest number, or a NaN if there is none. If NaNs are not skipped, one is enough.
+/// Returns the greatest number, or a NaN if there is none. If NaNs are not skipped, any NaN makes
+/// the result a NaN.
 pub fn greatest(numbers: impl Iterator<Item = f64>, skips_nans: bool) -> f64 {
     let (nans, numbers): (Vec<f64>, Vec<f64>) = numbers.partition(|number| number.is_nan());
     if nans.is_empty() || skips_nans { numbers.into_iter().max_by(f64::total_cmp).unwrap_or(f64::NAN) } else { nans[0] }
 }
 
-/// Returns the least number, as [`greatest`] does the greatest.
+/// Returns the least number, by the rules of [`greatest`].
 pub fn least(numbers: impl Iterator<Item = f64>, skips_nans: bool) -> f64 {
     -greatest(numbers.map(|number| -number), skips_nans)
 }
 
 #[test]
 fn a_nan_is_neither_the_least_nor_the_greatest_while_there_is_a_number() {
-    // Few groups are aggregated in the hot pass, more in bins, and sorted.
+    // Few groups are aggregated in the hot pass; more groups are aggregated in bins, or sorted.
     on_every_engine(
         |engine| (prop::collection::vec(any::<(u8, u16)>(), 1..engine.max_items.min(5000)), any::<bool>()),
         |engine, (rows, skips_nans)| {

@@ -1,4 +1,4 @@
-//! Ids of rows of several columns, beside a map of the standard library, on every engine.
+//! Ids of rows of several columns, compared with a map of the standard library, on every engine.
 
 use proptest::prelude::*;
 use std::collections::HashMap;
@@ -11,10 +11,10 @@ use warpnest_tests::planted::{
 };
 use warpnest_tests::{TestEngine, assert_lengths, elsewhere, engines, on_every_engine, parameterized};
 
-/// Rows as tuples. The last columns are 0 in all rows where there are fewer.
+/// A row as a tuple. If there are fewer columns, the last ones are 0 in all rows.
 type Tuple = (u32, u64, i32, u64, char);
 
-/// Returns a row whose columns have few values, so that rows differ in any of them.
+/// Returns a row whose columns have few values each, so rows may differ in any of the columns.
 fn tuple(number: u64, columns: usize) -> Tuple {
     let spread = |shift: u32, values: u64| (number >> shift) % values;
     let wide = |value: u64| if columns > 1 { value.wrapping_mul(0x9e37_79b9_7f4a_7c15) } else { 0 };
@@ -51,7 +51,7 @@ impl Columns {
         }
     }
 
-    /// Returns the first columns as rows.
+    /// Returns the first `columns` columns as rows.
     fn rows(&self, columns: usize) -> Rows<'_> {
         let rows = Rows::of(&self.first);
         match columns {
@@ -64,7 +64,8 @@ impl Columns {
     }
 }
 
-/// Checks that each id has the columns of its row, and that there are no columns without rows.
+/// Checks that each id has the columns of its row, and that there are no columns if there are no
+/// rows.
 fn check_columns(ids: &RowIds, expected: &[Tuple], columns: usize) -> Result<(), TestCaseError> {
     if expected.is_empty() {
         let refused = ids.column::<u32>(0, &[]).unwrap_err();
@@ -93,7 +94,7 @@ fn check_columns(ids: &RowIds, expected: &[Tuple], columns: usize) -> Result<(),
     Ok(())
 }
 
-/// Checks batches of rows, and lookups of all rows and of others before each of them.
+/// Checks batches of rows. Before each batch, all rows and others are looked up.
 fn check(engine: &TestEngine, batches: &[Vec<u64>], columns: usize) -> Result<(), TestCaseError> {
     let device = &engine.device;
     let mut ids = RowIds::new(device);
@@ -123,7 +124,7 @@ fn every_different_row_has_one_id() {
         |engine| {
             let rows = if engine.max_items < 1000 { 0..40 } else { 0..3000 };
             let batch = prop::collection::vec(any::<u64>(), rows).prop_flat_map(|batch| {
-                // Rows that differ in the low columns alone, or in all.
+                // The rows differ in the low columns alone, or in all columns.
                 (0u32..16).prop_map(move |bits| batch.iter().map(|number| number & ((1 << bits) - 1)).collect())
             });
             (prop::collection::vec(batch, 1..4), 1usize..6)
@@ -132,7 +133,7 @@ fn every_different_row_has_one_id() {
     );
 }
 
-/// Checks rows most of which differ in every column.
+/// Checks many rows, most of which differ in every column.
 #[test]
 fn many_rows() {
     for engine in engines().iter().filter(|engine| engine.max_items >= 100_000) {
@@ -165,10 +166,10 @@ fn edges(device: &Device) {
     assert!(ids.is_empty() && ids.memory_bytes() == 0);
     let error = ids.column::<u32>(0, &[0]).unwrap_err();
     assert!(matches!(error, Error::Input(InputError::NoColumn { number: 0, .. })), "{error}");
-    // No rows set no columns.
+    // A batch without rows determines no columns.
     assert_eq!(ids.get_or_insert_many(&Rows::of(&[0u32; 0]).and(&['a'; 0])).unwrap(), []);
     assert_eq!(ids.get_or_insert_many(&Rows::of(&[u64::MAX, 0, u64::MAX])).unwrap(), [0, 1, 0]);
-    // An id that no row has gives zero.
+    // An id that no row has returns zero.
     assert_eq!(ids.column::<u64>(0, &[1, 0, 2, u32::MAX]).unwrap(), [0, u64::MAX, 0, 0]);
     let mut ids = RowIds::new(device);
     let (first, second) = ([u32::MAX, 0, 0, u32::MAX], [0u32, u32::MAX, 0, u32::MAX]);
@@ -177,7 +178,7 @@ fn edges(device: &Device) {
     for (number, expected) in [first, second, first].iter().enumerate() {
         assert_eq!(ids.column::<u32>(number, &[0, 1, 2, 3]).unwrap(), expected);
     }
-    // Each column has values that rows have, but no row has both.
+    // Each column has a value of some row, but no row has them together.
     assert_eq!(ids.get_many(&Rows::of(&[0u32]).and(&[0u32]).and(&[u32::MAX])).unwrap(), [None]);
 }
 
@@ -213,7 +214,7 @@ fn rows_of_three() -> Rows<'static> {
     Rows::of(&[1u32]).and(&['a']).and(&['a'])
 }
 
-/// Lets each operation of a batch fail. Then all ids are as they were, or there are none.
+/// Lets each operation of a batch fail. Then all ids are as they were, or there are no ids.
 #[test]
 fn after_a_failure_ids_are_as_before_or_none() {
     let (device, plan) = planted();
@@ -260,7 +261,7 @@ fn after_a_failure_ids_are_as_before_or_none() {
     assert_eq!(plan.bytes(), 0, "some bytes were not given back");
 }
 
-/// Checks that a stream of one's own does.
+/// Checks that calls can run on a stream of their own.
 #[parameterized]
 fn other_streams(device: &Device) {
     let stream = device.stream().unwrap();

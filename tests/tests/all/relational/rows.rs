@@ -8,11 +8,11 @@ use warpnest::Key;
 use warpnest::relational::Order;
 use warpnest_tests::{TestEngine, is_thorough};
 
-/// A type of keys that maps of the standard library take.
+/// A type of keys that maps of the standard library accept.
 pub trait Tested: Key + Eq + Hash + Ord + Debug + Send + Sync {}
 impl<K: Key + Eq + Hash + Ord + Debug + Send + Sync> Tested for K {}
 
-/// The rows of a table with a column of every type of numbers, and one of another type.
+/// The rows of a table with a column of every numeric type, and a column of another type.
 #[derive(Clone, Debug)]
 pub struct Rows<K> {
     pub keys: Vec<K>,
@@ -26,8 +26,8 @@ pub struct Rows<K> {
 }
 
 impl<K> Rows<K> {
-    /// Returns rows with these keys, whose values look random. None of the sums of the
-    /// floating-point numbers is rounded.
+    /// Returns rows with these keys and random values. No sum of the floating-point values is
+    /// rounded.
     pub fn new(keys: Vec<K>, seed: u64) -> Self {
         let bits = |row: usize, column: u64| {
             let mixed = (row as u64 ^ seed << 20).wrapping_add(column << 50).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -47,14 +47,14 @@ impl<K> Rows<K> {
     }
 }
 
-/// Returns which of `N` kinds of rows a case has: all, or one on an engine that takes long.
+/// Returns which of `N` kinds of rows a case has: all kinds, or a single one on a slow engine.
 pub fn kinds_of_case<const N: usize>(engine: &TestEngine, seed: u64) -> [bool; N] {
     let all = engine.max_items > 2000 || is_thorough();
-    // The remainder by 3 decides other things.
+    // The remainder of the seed modulo 3 determines other choices.
     std::array::from_fn(|kind| all || seed / 3 % N as u64 == kind as u64)
 }
 
-/// Returns the rows of each group, in their order; the groups are in the order of their first rows.
+/// Returns the rows of each group, in order; the groups are in the order of their first rows.
 pub fn rows_of<K: Tested>(keys: &[K]) -> Vec<(K, Vec<usize>)> {
     let mut groups: Vec<(K, Vec<usize>)> = Vec::new();
     let mut numbers = HashMap::new();
@@ -84,14 +84,14 @@ pub fn in_order<K: Tested>(keys: &[K], found: &[K], order: Order) -> Result<Vec<
     Ok(groups)
 }
 
-/// Returns a strategy for numbers of rows below `most`. Of long columns, which take several tiles,
-/// one in eight cases is enough, unless tests are thorough.
+/// Returns a strategy for counts of rows below `most`. Long columns, which take several tiles, are
+/// needed in only one of eight cases, unless tests are thorough.
 pub fn lengths(most: usize) -> impl Strategy<Value = usize> {
     let usual = if most < 1000 || is_thorough() { most } else { most / 4 };
     prop_oneof![7 => 0..usual, 1 => 0..most]
 }
 
-/// Returns the numbers of keys: all equal, few, skewed, or many.
+/// Returns a strategy for numbers that give keys: all equal, few, skewed, or many.
 pub fn key_numbers(most: usize) -> impl Strategy<Value = Vec<u64>> {
     (lengths(most).prop_flat_map(|rows| prop::collection::vec(any::<u64>(), rows)), 0usize..5).prop_map(
         |(bits, kind)| {

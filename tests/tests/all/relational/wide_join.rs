@@ -1,4 +1,4 @@
-//! Joins by keys of several columns, beside joins by a map of the standard library.
+//! Joins by keys of several columns, compared with joins by a map of the standard library.
 
 use super::join::{KINDS, expected, pairs_of};
 use super::wide_keys::{SHAPES, Table, numbers};
@@ -10,7 +10,7 @@ use warpnest_tests::planted::Operation::{Allocate, Fill, Launch, Record};
 use warpnest_tests::planted::{SINGLE_FAULTS, all_failed, in_each_operation, is_planted, planted};
 use warpnest_tests::{TestEngine, assert_wrong_device, at, elsewhere, failing, on_every_engine, only, parameterized};
 
-/// Checks a join of two tables, whose hashes have so many bits.
+/// Checks a join of two tables with hashes of `bits` bits.
 fn check(device: &Device, [left, right]: [&[u64]; 2], shape: usize, (kind, bits): (JoinKind, u32)) {
     let _at = at(format!("{kind:?} join of {} and {} rows, shape {shape}, {bits} bits", left.len(), right.len()));
     let tables = [Table::new(device, left, shape), Table::new(device, right, shape)];
@@ -20,7 +20,7 @@ fn check(device: &Device, [left, right]: [&[u64]; 2], shape: usize, (kind, bits)
     assert!(pairs_of(device, &joined) == expected(kind, &left, &right), "{:?}", joined.report());
 }
 
-/// Returns the most rows of a side: few if all hashes may be equal.
+/// Returns the most rows of a side, which are few if all hashes may be equal.
 fn most_rows(engine: &TestEngine, bits: u32) -> usize {
     match bits {
         64 => engine.max_items.min(600) / 3,
@@ -46,7 +46,7 @@ fn any_tables_by_their_whole_hashes() {
     any_tables(&[64]);
 }
 
-/// Checks hashes of no bits, of one or two, which make pairs of rows that differ.
+/// Checks hashes of no bits, one, two or five, so rows with different keys have equal hashes.
 #[test]
 fn any_tables_whose_hashes_collide() {
     any_tables(&[0, 1, 2, 5]);
@@ -72,7 +72,7 @@ fn empty_sides_equal_rows_and_rows_without_a_match(engine: &TestEngine) {
     }
 }
 
-/// Checks that a key with many rows on both sides costs a semi and an anti join no pair of them.
+/// Checks that a key with many rows on both sides makes no pairs of rows in a semi or anti join.
 #[parameterized]
 fn many_equal_rows_take_no_pairs_if_one_side_is_wanted(engine: &TestEngine) {
     let rows = if engine.max_items < 10_000 { 300 } else { 70_000 };
@@ -127,7 +127,7 @@ fn keys_that_cannot_be_joined_are_refused_and_leave_no_pairs() {
     assert_wrong_device(error, "the joined rows", &device, &there);
 }
 
-/// Lets each launch of a join fail: then there are no pairs, and the next call gives them.
+/// Lets each launch of a join fail. Then there are no pairs, and the next call returns them.
 #[test]
 fn after_a_failure_there_are_no_pairs() {
     let (device, good_launches) = failing();
@@ -150,7 +150,7 @@ fn after_a_failure_there_are_no_pairs() {
     }
 }
 
-/// Lets each operation of a join fail that has pairs of rows that differ.
+/// Lets each operation of a join fail, in which different keys have equal hashes.
 #[test]
 fn whatever_fails_in_a_join_it_can_be_repeated() {
     let (device, plan) = planted();

@@ -1,4 +1,4 @@
-//! Keys of several columns, words and texts: hashes, and which pairs of rows are equal.
+//! Keys of several columns of words and texts: their hashes, and the comparison of pairs of rows.
 
 use proptest::prelude::*;
 use std::collections::HashMap;
@@ -12,14 +12,14 @@ use warpnest_tests::{
     TestEngine, assert_lengths, assert_wrong_device, elsewhere, on_every_engine, parameterized, says,
 };
 
-/// A row of a table; columns that a shape lacks are the same in all rows.
+/// A row of a table; columns that a shape does not have are the same in all rows.
 pub type Row = (Vec<u8>, u32, u64, Vec<u8>);
 
-/// The columns that keys have: words alone, texts alone, and both.
+/// The count of shapes, which have columns of words, of texts, or of both.
 pub const SHAPES: usize = 6;
 
-/// Returns one of some texts: with lengths around one, two and four words, which agree except in
-/// their last bytes, and end with zeros or not.
+/// Returns one of several texts. Their lengths are around one, two and four words; they agree
+/// except in their last bytes, and some end with a zero.
 fn text(number: u64) -> Vec<u8> {
     const LENGTHS: [usize; 14] = [0, 1, 2, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 45];
     let mut text: Vec<u8> = (0..LENGTHS[(number % 14) as usize]).map(|byte| b'a' + byte as u8).collect();
@@ -29,7 +29,7 @@ fn text(number: u64) -> Vec<u8> {
     text
 }
 
-/// A table with all columns, and those on a device that are not slices.
+/// A table with all columns; the text columns are on a device.
 pub struct Table {
     pub rows: Vec<Row>,
     narrow: Vec<u32>,
@@ -39,7 +39,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// Returns the table of the rows that the numbers say.
+    /// Returns the table whose rows follow from the numbers.
     pub fn new(device: &Device, numbers: &[u64], shape: usize) -> Self {
         let nans = [f64::NAN.to_bits(), f64::NAN.to_bits() ^ 1, (-0.0f64).to_bits(), 0];
         let rows: Vec<Row> = numbers
@@ -71,7 +71,7 @@ impl Table {
         }
     }
 
-    /// Returns numbers for rows, which are equal if these are.
+    /// Returns a number for each row, equal exactly if the keys are.
     pub fn numbers(tables: [&Self; 2]) -> [Vec<u32>; 2] {
         let mut numbers = HashMap::new();
         tables.map(|table| {
@@ -84,7 +84,7 @@ impl Table {
     }
 }
 
-/// Returns a strategy for the numbers of rows: few or many different ones.
+/// Returns a strategy for numbers that give rows: few different or many.
 pub fn numbers(most: usize) -> impl Strategy<Value = Vec<u64>> {
     (prop::collection::vec(any::<u64>(), 0..most), 0..3usize)
         .prop_map(|(bits, kind)| bits.into_iter().map(|bits| [0, bits % 5, bits][kind]).collect())
@@ -108,7 +108,7 @@ fn rows_have_one_hash_if_they_are_equal_and_on_every_device() {
             let mut rows_of = HashMap::new();
             for (row, &hash) in table.rows.iter().zip(&hashes) {
                 prop_assert_eq!(*of_rows.entry(row).or_insert(hash), hash);
-                // With 61 bits two of a few hundred hashes do not agree by chance.
+                // With 61 bits, no two of a few hundred hashes are equal by chance.
                 prop_assert_eq!(*rows_of.entry(hash).or_insert(row), row);
             }
             Ok(())
@@ -116,7 +116,7 @@ fn rows_have_one_hash_if_they_are_equal_and_on_every_device() {
     );
 }
 
-/// Checks that a text has one hash wherever it begins in memory, and whatever is beside it.
+/// Checks that the hash of a text does not depend on its position in memory or on bytes around it.
 #[parameterized]
 fn the_hash_of_a_text_is_that_of_its_bytes(device: &Device) {
     let (stream, mut scratch) = (device.default_stream(), Scratch::new(device));
@@ -152,7 +152,7 @@ fn pairs_of_equal_rows_are_flagged_and_kept() {
         |engine, (left, right, pairs, shape)| {
             let (device, stream) = (&engine.device, engine.device.default_stream());
             let tables = [Table::new(device, &left, shape), Table::new(device, &right, shape)];
-            // A few rows are behind the last one.
+            // A few row indices are beyond the last row.
             let within = |row: u32, rows: usize| if row == NO_ROW { row } else { row % (rows as u32 + 2) };
             let pairs: Vec<(u32, u32)> =
                 pairs.iter().map(|pair| (within(pair.0, left.len()), within(pair.1, right.len()))).collect();
@@ -176,7 +176,7 @@ fn pairs_of_equal_rows_are_flagged_and_kept() {
             retain_equal_rows(stream, &mut scratch, keys, (&mut left_rows, &mut right_rows)).unwrap();
             let kept = left_rows.download(stream).unwrap().into_iter().zip(right_rows.download(stream).unwrap());
             prop_assert_eq!(kept.collect::<Vec<_>>(), expected);
-            // All that are left are equal.
+            // All remaining pairs are equal, so none is removed.
             let length = left_rows.len();
             retain_equal_rows(stream, &mut scratch, keys, (&mut left_rows, &mut right_rows)).unwrap();
             prop_assert_eq!((left_rows.len(), right_rows.len()), (length, length));

@@ -1,4 +1,4 @@
-//! Row maps at their edges, and requests that make no sense, on every engine.
+//! Edge cases of row maps, and invalid requests, on every engine.
 
 use std::collections::HashMap;
 use warpnest::design::Config;
@@ -13,7 +13,7 @@ use warpnest_tests::{assert_lengths, assert_wrong_device, at, distinct_keys, els
 
 type Rows = [u32; 6];
 
-/// Names tests that are functions of a design, once for each.
+/// Expands to tests that run each function with each design.
 macro_rules! of_each_design {
     ($($test:ident),+ $(,)?) => {$(
         mod $test {
@@ -52,7 +52,7 @@ fn holds<D: Changes>(map: &RowMap<u32, Rows, D>, keys: &[u32], rows: &[Rows]) {
 }
 
 fn nothing_is_inserted_removed_and_found<D: Under>() {
-    // As large as a map begins by default.
+    // These maps have their default initial size.
     on_each_engine(|engine| {
         let mut map: RowMap<u32, Rows, D> = Config::default().create_rows(&engine.device).unwrap();
         assert_eq!(map.insert_many(&[], &[]), Ok(0));
@@ -66,7 +66,7 @@ fn nothing_is_inserted_removed_and_found<D: Under>() {
 
 fn the_last_row_of_a_repeated_key_counts_as_a_whole<D: Under>() {
     on_all::<D>(|mut map, _| {
-        // The key is new, then it is there.
+        // The key is new first, and then present.
         for round in 0..2 {
             let rows = rows_of(200, 1000 * round);
             assert_eq!(map.insert_many(&[u32::MAX; 200], &rows), Ok(1 - round as usize));
@@ -89,7 +89,7 @@ fn sizes_around_words_and_blocks<D: Under>() {
             let removed = map.remove_many(&keys[..n / 2]).unwrap();
             assert_eq!(removed, rows[..n / 2].iter().copied().map(Some).collect::<Vec<_>>());
             holds(&map, &keys[n / 2..], &rows[n / 2..]);
-            // Free rows are used again, and no more are added than are needed.
+            // Free rows are reused, and only as many rows are added as are needed.
             assert_eq!(map.insert_many(&keys[..n / 2], &rows[..n / 2]), Ok(n / 2));
             assert_eq!(map.rows().len(), n.max(before));
             holds(&map, &keys, &rows);
@@ -141,8 +141,8 @@ fn what_makes_no_sense_is_refused_and_nothing_is_done<D: Under>() {
     });
 }
 
-/// Looks up on one stream while the map changes on another: a lookup sees the rows from before,
-/// also if their array grows, is moved together, or is used for other keys.
+/// Looks up on one stream while the map changes on another. Each lookup must see the earlier rows,
+/// even if their array grows, is compacted, or is reused for other keys.
 fn a_change_waits_for_the_lookups_of_other_streams<D: Under>() {
     on_all::<D>(|mut map, most| {
         let device = map.device().clone();
@@ -213,7 +213,7 @@ fn a_row_that_a_file_lacks_or_has_otherwise_is_told() {
     says(&error, &["a RowMap on Page", "a RowMap on Linear", "load it as what it is"]);
     let error = PageMap::<u64, u32>::load(&device, &file[..]).unwrap_err();
     says(&error, &["has a RowMap on Page", "a PageMap with keys of 8 bytes and values of 4 was asked for"]);
-    // The type may be another one of that size.
+    // Other types of the same sizes are accepted.
     assert_eq!(RowMap::<i64, [u64; 3]>::load(&device, &file[..]).unwrap().len(), 2);
 }
 

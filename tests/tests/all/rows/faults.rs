@@ -1,5 +1,5 @@
-//! Row maps after any kind of failure of any device operation: every key has a whole row, and no
-//! row is lost.
+//! Row maps after any kind of failure of any device operation. Every key must have a whole row, and
+//! no row may be lost.
 
 use std::collections::HashMap;
 use warpnest::design::{Changes, Extendible, Linear, Page};
@@ -14,7 +14,7 @@ use warpnest_tests::rows::{Row, Under, check, rows_of};
 type Rows = [u64; 3];
 type Change<D> = fn(&mut RowMap<u32, Rows, D>, &Input) -> Result<()>;
 
-/// A batch: some keys that the map has, with other rows, and some that it has not.
+/// A batch: some keys of the map with other rows, and some keys that the map does not have.
 struct Input {
     old: Vec<u32>,
     keys: Buffer<u32>,
@@ -38,7 +38,7 @@ fn own(key: u32) -> Rows {
     Rows::from_seed(1 << 40 | key as u64)
 }
 
-/// Returns the changes.
+/// Returns the changes to test.
 fn changes<D: Changes>() -> [Change<D>; 5] {
     [
         |map, batch| map.insert_many(&batch.keys, &batch.rows).map(drop),
@@ -49,8 +49,8 @@ fn changes<D: Changes>() -> [Change<D>; 5] {
     ]
 }
 
-/// Checks that every key has its row from before or its row of the batch, and that the map works as
-/// if nothing had been.
+/// Checks that every key has its earlier row or its row of the batch, and that the map works as
+/// before.
 fn is_whole<D: Changes>(map: &mut RowMap<u32, Rows, D>, batch: &Input, done: &Result<()>) {
     match done {
         Err(Error::Emptied { source }) => {
@@ -58,7 +58,7 @@ fn is_whole<D: Changes>(map: &mut RowMap<u32, Rows, D>, batch: &Input, done: &Re
         }
         done => assert_planted(done),
     }
-    // A linear map may not know what it has until a change succeeds.
+    // A linear map may not know its contents until a change succeeds.
     if let Err(error) = map.get_many(&[1]) {
         assert!(done.is_err() && is_planted(&error), "{error}");
         map.insert_many(&[], &[]).unwrap();
@@ -69,7 +69,7 @@ fn is_whole<D: Changes>(map: &mut RowMap<u32, Rows, D>, batch: &Input, done: &Re
         let of_batch = batch.reference.get(&key) == Some(&row);
         assert!(before == Some(row) || of_batch || row == own(key), "{key} has a row of none");
     }
-    // Nothing is lost: as many keys as there were rows get these.
+    // No row is lost: new keys use all free rows.
     let mut reference: HashMap<u32, Rows> = map.to_pairs().unwrap().into_iter().collect();
     let others = distinct_keys::<u32>(300, 1 << 40 | 3);
     let others: Vec<u32> = others.into_iter().filter(|key| !reference.contains_key(key)).collect();
@@ -93,12 +93,13 @@ fn whatever_fails_every_key_has_a_row_and_no_row_is_lost<D: Under>() {
     };
     for (number, change) in changes::<D>().into_iter().enumerate() {
         let call = |map: &mut RowMap<u32, Rows, D>| change(map, &batch);
-        // Batches in all of their forms; of what is left, an operation that is not done.
+        // Batches are tested with all faults. Other changes are tested with a single failed
+        // operation and with lasting ones.
         let all = [SINGLE_FAULTS, LASTING_FAULTS].concat();
         let faults = if number < 2 { all } else { vec![SINGLE_FAULTS[0], LASTING_FAULTS[1]] };
         let seen = in_each_operation(&plan, &faults, begin, call, |mut map, done| {
             is_whole(&mut map, &batch, &done);
-            // The same once more is done as a whole.
+            // When the same change is repeated, it succeeds as a whole.
             let mut expected: HashMap<u32, Rows> = map.to_pairs().unwrap().into_iter().collect();
             match number {
                 0 => expected.extend(&batch.reference),

@@ -1,5 +1,5 @@
-//! The row map beside `std::collections::HashMap`, over each map that changes and with rows of
-//! several sizes, through sequences of all that it can do, on every engine.
+//! The row map, compared with `std::collections::HashMap` through sequences of all its operations,
+//! on every engine. It is tested over each map that changes, and with rows of several sizes.
 
 use proptest::prelude::*;
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use warpnest_tests::changing::steps::{Step, fail, step};
 use warpnest_tests::rows::{Row, Under, check, rows_of};
 use warpnest_tests::{TestEngine, on_every_engine};
 
-/// Does a step with a map and its reference, and returns keys to look up.
+/// Applies a step to a map and its reference, and returns keys to look up.
 fn take<K: Key, R: Row, D: Changes>(
     map: &mut RowMap<K, R, D>,
     reference: &mut HashMap<K, R>,
@@ -40,7 +40,7 @@ fn take<K: Key, R: Row, D: Changes>(
             prop_assert_eq!(map.rows().len(), map.len());
         }
         Step::Rebuild(keys, seed) => {
-            // There is none; a copy with the keys in other rows takes its place.
+            // A row map has no rebuild, so the map is cleared and filled again.
             let rows = rows_of::<R>(keys.len(), seed);
             map.clear().map_err(fail)?;
             map.insert_many(&keys, &rows).map_err(fail)?;

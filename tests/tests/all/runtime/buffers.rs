@@ -1,5 +1,5 @@
-//! Buffers, devices and answers on every engine: the data that was written is read back.
-//! `runtime/streams.rs` has the order of work.
+//! Buffers, devices and answers on every engine: data that was written is read back.
+//! `runtime/streams.rs` tests the order of work.
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
@@ -14,8 +14,8 @@ use warpnest::{
 };
 use warpnest_tests::{TestEngine, counting, distinct_keys, engines, only, parameterized};
 
-/// Returns the sizes to try, also around 512 and 1,024: so many words are the most that take a
-/// different path to the host.
+/// Returns the sizes to try. Some are around 512 and 1,024 words, because larger buffers take other
+/// paths to the host.
 fn sizes(engine: &TestEngine) -> [usize; 12] {
     [0, 1, 2, 3, 31, 64, 512, 513, 1001, 1024, 1025, engine.max_items]
 }
@@ -93,7 +93,8 @@ fn a_clone_of_a_device_is_the_same_device() {
         for (j, other) in engines().iter().enumerate() {
             assert_eq!(&other.device == device, i == j);
         }
-        // Nothing separates the work on both, and memory that one allocated outlives it.
+        // Both are one device, so their work mixes, and memory outlives the handle that allocated
+        // it.
         let mut buffer = Buffer::from_slice(&clone, &[1u32, 2]).unwrap();
         drop(clone);
         buffer.copy_from(device.default_stream(), &Buffer::from_slice(device, &[3, 4]).unwrap()).unwrap();
@@ -109,7 +110,7 @@ fn absent_keys_get_the_value_0_and_bits_past_the_last_query_are_0(engine: &TestE
     let device = &engine.device;
     let keys: Vec<u32> = distinct_keys(300, 1);
     let values: Vec<u64> = keys.iter().map(|&key| !(key as u64)).collect();
-    // Pairs of one word, which the map can change on every engine.
+    // A pair fits into one 64-bit word, so the linear map works on every engine.
     let mut linear = LinearMap::new(device).unwrap();
     linear.insert_many(&keys, &keys).unwrap();
     let mut extendible = ExtendibleMap::new(device).unwrap();
@@ -126,8 +127,7 @@ fn answers_of<V: Value, D: Design>(map: &BulkMap<u32, V, D>, keys: &[u32], value
     let (device, stream) = (map.device(), map.device().default_stream());
     let reference: HashMap<u32, V> = keys.iter().copied().zip(values.iter().copied()).collect();
     for length in [1, 2, 31, 32, 33, 95, 96, 97, 255, 256, 257, 300] {
-        // First all of the queries are found, then every third of them, then none, in the same
-        // buffers.
+        // With the same buffers, first all queries are found, then every third one, and then none.
         let mut answers = Answers::new(device, length).unwrap();
         let mut found = Buffer::zeroed(device, length.div_ceil(32)).unwrap();
         for absent in [|_: usize| false, |i: usize| !i.is_multiple_of(3), |_: usize| true] {
@@ -188,7 +188,7 @@ fn several_host_threads_look_up_in_one_map_at_the_same_time(engine: &TestEngine)
                 for round in 0..3 {
                     let answers = map.get_many_on(&stream, shared_queries).unwrap();
                     assert_eq!(&answers.download(&stream).unwrap(), expected, "thread {thread}, round {round}");
-                    // And all of them on the one default stream.
+                    // All threads also use the single default stream.
                     let from = thread * n / 4;
                     assert_eq!(map.get_many(&keys[from..]).unwrap(), expected[from..]);
                     let built = CuckooMap::build(device, &keys[..n / 4], &vec![thread as u32; n / 4]).unwrap();
@@ -215,7 +215,7 @@ fn a_resized_buffer_keeps_what_stays_and_adds_zeros(engine: &TestEngine) {
         assert_eq!(buffer.capacity(), if length <= capacity { capacity } else { length + length / 4 });
         assert_eq!(buffer.get(stream, length / 2).unwrap(), reference.get(length / 2).copied());
         assert_eq!(buffer.get(stream, length).unwrap(), None);
-        // What is behind the end must not come back.
+        // Bytes beyond the length must not reappear when the buffer grows.
         buffer.fill(stream, 0x77).unwrap();
         reference.fill(u64::from_ne_bytes([0x77; 8]));
     }
@@ -226,7 +226,8 @@ fn a_buffer_that_cannot_grow_stays_as_it_is() {
     let (device, counts) = counting();
     let stream = device.default_stream();
     let mut buffer = Buffer::from_slice(&device, &[1u32, 2, 3]).unwrap();
-    // The first allocation asks for more than it must, so that a second is tried.
+    // The first allocation requests spare capacity and fails; a second one requests only the needed
+    // capacity.
     only(&counts.allocations, 0, || {
         counts.once.store(true, Relaxed);
         buffer.resize(stream, 100).unwrap();

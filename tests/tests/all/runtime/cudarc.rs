@@ -1,6 +1,6 @@
 //! Sharing memory and streams with `cudarc` on a CUDA device, if there is one. The fake driver
-//! tests the order of work (`crates/fake-cuda-driver`); here the real one frees what the other side
-//! allocated.
+//! tests the order of work (`crates/fake-cuda-driver`); here the real driver frees memory that the
+//! other library allocated.
 
 use ::cudarc::driver::{CudaContext, CudaSlice, CudaStream};
 use std::collections::HashSet;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use warpnest::{Buffer, Device, PageMap, Stream};
 use warpnest_tests::{distinct_keys, engines};
 
-/// Returns the CUDA device, and two streams of `cudarc` on it; `None` where there is none.
+/// Returns the CUDA device and two streams of `cudarc` on it, or `None` if there is no device.
 fn cuda() -> Option<(&'static Device, Arc<CudaStream>, Arc<CudaStream>)> {
     let first = Device::cuda(0).ok()?;
     let device = engines().iter().map(|engine| &engine.device).find(|&device| *device == first)?;
@@ -16,7 +16,7 @@ fn cuda() -> Option<(&'static Device, Arc<CudaStream>, Arc<CudaStream>)> {
     Some((device, context.new_stream().unwrap(), context.new_stream().unwrap()))
 }
 
-/// The size of a buffer so large that work on it still runs when the next work is queued.
+/// The size of a buffer that is so large that work on it still runs when the next work is queued.
 const WORDS: usize = 1 << 22;
 
 #[test]
@@ -36,9 +36,9 @@ fn slices_go_back_and_forth_with_what_was_queued_for_them() {
         let word = u32::from_ne_bytes([round + 1; 4]);
         assert!(two.clone_dtoh(&slice).unwrap().iter().all(|&found| found == word), "round {round}");
     }
-    // Memory that was freed is soon given again to the stream that freed it, and what is not freed
-    // is never given again. How much of the device is free says nothing: other tests allocate
-    // meanwhile.
+    // Freed memory is soon allocated again on the stream that freed it, and memory that is not
+    // freed is never reused. The device's free memory tells nothing, because other tests allocate
+    // memory at the same time.
     assert!(addresses.len() <= 10, "it was not freed: {} slices are in different places", addresses.len());
 }
 

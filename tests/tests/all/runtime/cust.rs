@@ -1,17 +1,17 @@
 //! Sharing memory and streams with `cust`. The refusal of a CPU device is tested wherever the
-//! feature `cust` links, the rest where there is a GPU.
+//! feature `cust` links, and the rest on machines with a GPU.
 
 use ::cust::memory::{AsyncCopyDestination, DeviceBuffer, DevicePointer, DeviceSlice};
 use warpnest::error::InputError;
 use warpnest::{Buffer, CuckooMap, Device, Error};
 use warpnest_tests::{distinct_keys, engines, only_cuda};
 
-/// Returns the CUDA device, with its context current on this thread, as `cust` needs it; `None`
-/// where there is none.
+/// Returns the CUDA device, with its context current on this thread as `cust` requires, or `None`
+/// if there is no device.
 fn cuda() -> Option<&'static Device> {
     let device =
         engines().iter().map(|engine| &engine.device).find(|device| device.default_stream().cust().is_some())?;
-    // Retained once for each test, and current until its thread ends.
+    // The context is retained once for each test, and current until its thread ends.
     std::mem::forget(::cust::quick_init().unwrap());
     Some(device)
 }
@@ -41,11 +41,11 @@ fn a_device_that_is_not_cuda_shares_nothing_with_cust_and_says_so() {
         assert_refused(lent_mut, device);
         assert_eq!(buffer.download(&stream).unwrap(), [1, 2]);
         assert_refused(buffer.into_cust().map(|_| ()), device);
-        // SAFETY: no elements, which nobody accesses or frees.
+        // SAFETY: the slice has no elements, so nobody accesses or frees any.
         let empty = || unsafe { DeviceBuffer::<u32>::from_raw_parts(DevicePointer::null(), 0) };
         // SAFETY: there are no copies of the slice.
         assert_refused(unsafe { Buffer::from_cust(device, empty()) }, device);
-        // SAFETY: as above.
+        // SAFETY: the slice has no elements.
         let slice = unsafe { DeviceSlice::<u32>::from_raw_parts(DevicePointer::null(), 0) };
         // SAFETY: nobody uses the slice.
         let borrowed = unsafe { Buffer::borrow_cust::<()>(device, &slice, |_| panic!("nothing to borrow")) };
@@ -63,8 +63,7 @@ fn a_buffer_that_is_lent_shows_what_other_streams_wrote_before() {
     for round in 1..=20u8 {
         buffer.fill(&writer, round).unwrap();
         let mut host = vec![0; buffer.len()];
-        // SAFETY: the copy is asynchronous and on the stream that is given; `host` stays until it
-        // is done.
+        // SAFETY: the copy is asynchronous and on the given stream; `host` lives until it is done.
         let seen = unsafe {
             buffer.lend(&reader, |slice, stream| {
                 slice.async_copy_to(&mut host, stream).unwrap();
@@ -83,8 +82,8 @@ fn work_that_cust_queues_on_a_lent_buffer_comes_before_later_work_of_other_strea
     let mut buffer = Buffer::<u32>::zeroed(device, 1 << 22).unwrap();
     let mut copy = Buffer::<u32>::zeroed(device, 1 << 22).unwrap();
     for round in 1..=20 {
-        // SAFETY: the slice is used on the stream that is given, asynchronously; the buffer orders
-        // the work after it.
+        // SAFETY: the slice is used asynchronously on the given stream; the buffer orders later
+        // work after it.
         let lent = unsafe { buffer.lend_mut(&writer, |slice, stream| slice.set_32_async(round, stream)) };
         lent.unwrap().unwrap();
         copy.copy_from(&reader, &buffer).unwrap();
@@ -119,8 +118,7 @@ fn a_buffer_given_to_cust_has_all_that_was_queued_for_it() {
         buffer.fill(&stream, round).unwrap();
         let given = buffer.into_cust().unwrap();
         assert!(given.as_host_vec().unwrap().iter().all(|&word| word == u32::from_ne_bytes([round; 4])));
-        // And back again.
-        // SAFETY: there are no copies of the slice.
+        // The slice becomes a buffer again. SAFETY: there are no copies of the slice.
         let back = unsafe { Buffer::from_cust(device, given) }.unwrap();
         assert_eq!(back.download(&stream).unwrap()[77], u32::from_ne_bytes([round; 4]));
     }
@@ -147,7 +145,7 @@ fn empty_buffers_go_back_and_forth() {
     let Some(device) = cuda() else { return };
     let given = Buffer::<u64>::zeroed(device, 0).unwrap().into_cust().unwrap();
     assert!(given.is_empty());
-    // SAFETY: nobody else uses the memory, of which there is none.
+    // SAFETY: the memory is empty, so nobody else uses it.
     let (borrowed, taken) = unsafe {
         let borrowed = Buffer::borrow_cust(device, &given, |buffer| buffer.download(device.default_stream()).unwrap());
         (borrowed, Buffer::from_cust(device, given).unwrap())
@@ -168,7 +166,7 @@ fn a_cust_slice_that_begins_in_the_middle_of_16_bytes_is_refused() {
         assert!(error.to_string().contains("or copy it"), "{error}");
     }
     let part = whole.index(4..);
-    // SAFETY: as above.
+    // SAFETY: nobody else uses the memory meanwhile.
     let kept = unsafe { Buffer::borrow_cust(device, &part, |part| part.download(device.default_stream()).unwrap()) };
     assert_eq!(kept.unwrap(), numbers[4..]);
 }

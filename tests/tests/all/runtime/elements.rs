@@ -1,4 +1,4 @@
-//! Keys and values of every type that tables take, and of a type of this file's own.
+//! Keys and values of every type that tables accept, and of types that this file defines.
 
 use bytemuck::{Pod, Zeroable};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -23,10 +23,10 @@ struct Cell {
 }
 warpnest::key!(Cell);
 
-/// The numbers of pairs: none, one, around the words of found-bits, and several blocks.
+/// The counts of pairs: none, one, around the bits of a word of found-flags, and several blocks.
 const NUMBERS: [usize; 5] = [0, 1, 32, 33, 700];
 
-/// Checks tables of keys and values that `key` and `value` make of different 32-bit words; every
+/// Checks tables of keys and values that `key` and `value` make from different 32-bit words. Every
 /// third key is not in the tables.
 fn with<K: Key + Debug + Eq + Hash, V: Value + Debug + PartialEq>(
     key: impl Fn(u64) -> K,
@@ -75,7 +75,8 @@ fn with<K: Key + Debug + Eq + Hash, V: Value + Debug + PartialEq>(
     });
 }
 
-/// Checks what only a linear map has, which some engines have for words of 32 bits alone.
+/// Checks the operations that only a linear map has. Some engines support it for 32-bit words
+/// alone.
 fn with_linear<K: Key + Debug + Eq + Hash, V: Value + Debug + PartialEq>(device: &Device, pairs: &[(K, V)]) {
     let (keys, values): (Vec<K>, Vec<V>) = pairs.iter().copied().unzip();
     let all: Vec<Option<V>> = values.iter().copied().map(Some).collect();
@@ -118,7 +119,7 @@ fn every_type_of_4_and_8_bytes_is_a_key_or_a_value() {
     with_linear(&Device::cpu(), &[('a', (1u32, 2u32)), ('\u{10ffff}', (0, u32::MAX)), ('\0', (3, 4))]);
 }
 
-/// A type that begins at multiples of 512 bytes.
+/// A type that is aligned to 512 bytes.
 #[repr(C, align(512))]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 struct Wide([u64; 64]);
@@ -150,7 +151,7 @@ fn arrays_of_bytes_are_read_wherever_they_begin() {
 
 #[parameterized]
 fn characters_are_keys(device: &Device) {
-    // Every 97th character, without those that there are none of.
+    // The keys are every 97th character, skipping numbers that are none.
     let keys: Vec<char> = (0..0x11_0000).step_by(97).filter_map(char::from_u32).collect();
     let values: Vec<usize> = keys.iter().map(|&key| key.len_utf8()).collect();
     let map = PageMap::build(device, &keys, &values).unwrap();
@@ -234,7 +235,7 @@ fn what_takes_no_stream_does_as_what_takes_one(device: &Device) {
     values.rebuild(&[7, 7], &[8, 9]).unwrap();
     assert_eq!(values.clone().retrieve_many(&[7]).unwrap().values, [8, 9]);
     assert!(format!("{values:?}").starts_with("MultiMap { keys: 1, pairs: 2, bytes: "));
-    // Its map of keys is built of different ones, and makes no such promise to others.
+    // The map's keys were unique, but rebuilds of its copy do not rely on that.
     let mut runs = values.runs().clone();
     runs.rebuild(&[7, 7, 7], &[1, 2, 3]).unwrap();
     assert_eq!((runs.len(), runs.get(7).unwrap()), (1, Some(3)));

@@ -1,15 +1,15 @@
-//! Buffers on memory of somebody else, on engines that share the host's memory and on others. The
-//! fake driver tests the order of streams (`crates/fake-cuda-driver`).
+//! Buffers on memory that somebody else owns, on engines that share the host's memory and on
+//! others. The fake driver tests the order of streams (`crates/fake-cuda-driver`).
 
 use std::ptr::null_mut;
 use warpnest::error::InputError;
 use warpnest::{Buffer, Device, Error, PageMap};
 use warpnest_tests::{distinct_keys, elsewhere, parameterized, the_cpu_engine, values};
 
-/// Returns a buffer on all of this memory.
+/// Returns a buffer on all memory of another buffer.
 ///
 /// # Safety
-/// As for [`Buffer::from_foreign`].
+/// The rules of [`Buffer::from_foreign`] apply.
 unsafe fn on(device: &Device, memory: &Buffer<u32>) -> Buffer<u32> {
     // SAFETY: as the caller promises.
     unsafe { Buffer::from_foreign(device, memory.address(), memory.len()) }.unwrap()
@@ -21,17 +21,17 @@ fn a_vec_is_used_in_place() {
     let (device, stream) = (&engine.device, engine.device.default_stream());
     let keys: Vec<u32> = distinct_keys(3000, 1);
     let map = PageMap::build(device, &keys[..2000], &values::<u32>(2000)).unwrap();
-    // Words of 16 bytes, for the alignment.
+    // Words of 16 bytes give the memory the required alignment.
     let mut theirs: Vec<[u128; 1]> = vec![[0]; 750];
     let address = theirs.as_mut_ptr().expose_provenance();
-    // SAFETY: it is memory for 3000 words, which nothing else uses meanwhile.
+    // SAFETY: this is memory for 3000 words, and nothing else uses it meanwhile.
     let mut buffer = unsafe { Buffer::<u32>::from_foreign(device, address, 3000) }.unwrap();
     assert_eq!((buffer.address(), buffer.len(), buffer.capacity()), (address, 3000, 3000));
     buffer.upload(stream, &keys).unwrap();
     let answers = map.get_many_on(stream, &buffer).unwrap();
     buffer.hand_back(stream).unwrap();
     assert_eq!(bytemuck::cast_slice::<_, u32>(&theirs), keys);
-    // Nothing of it is used any longer.
+    // No buffer uses the memory any more.
     theirs.fill([7]);
     drop(theirs);
     let expected: Vec<_> = values::<u32>(2000).into_iter().map(Some).chain([None; 1000]).collect();
@@ -54,7 +54,7 @@ fn answers_are_written_where_the_memory_is(device: &Device) {
         drop(queries);
         stream.release_to_foreign(null_mut()).unwrap();
     }
-    // The work is not recorded with the owner, so the same stream reads it.
+    // The owner does not know of this work, so the same stream must read it.
     assert_eq!(found.download(stream).unwrap(), values::<u32>(500));
     assert_eq!(theirs.download(stream).unwrap(), keys);
 }
@@ -78,7 +78,7 @@ fn memory_that_kernels_cannot_read_is_refused_and_an_empty_buffer_is_anywhere(de
     let theirs = Buffer::from_slice(device, &[1u32, 2, 3, 4, 5, 6, 7, 8]).unwrap();
     for bytes in [1, 4, 8, 12, 15, 17] {
         let address = theirs.address() + bytes;
-        // SAFETY: no buffer is made.
+        // SAFETY: no buffer is created.
         let error = unsafe { Buffer::<u32>::from_foreign(device, address, 1) }.unwrap_err();
         assert_eq!(error, Error::Input(InputError::Misaligned { address: address as u64, alignment: 16 }));
     }

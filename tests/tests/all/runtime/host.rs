@@ -1,8 +1,9 @@
-//! The memory of engines on host memory: aligned, zero at first, and not touched before it is used.
+//! The memory of engines on the host: it is aligned, zero at first, and not touched before it is
+//! used.
 
 use warpnest::low_level::engine::{Cores, Engine, HostEngine};
 
-/// Sizes around every one at which memory is allocated by another method.
+/// Sizes around all bounds between the methods by which memory is allocated.
 const SIZES: [usize; 9] = [1, 16, 255, 256, 4096, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, (8 << 20) + 24];
 
 #[test]
@@ -18,7 +19,7 @@ fn allocations_are_aligned_and_zero_and_all_of_them_can_be_written() {
             all.fill(0xa5);
         }
         for (address, bytes) in held {
-            // SAFETY: it comes from `allocate`, and nothing uses it any more.
+            // SAFETY: the memory comes from `allocate`, and nothing uses it any more.
             unsafe { engine.free(address, bytes) };
         }
     }
@@ -27,7 +28,7 @@ fn allocations_are_aligned_and_zero_and_all_of_them_can_be_written() {
     engine.allocate(0).unwrap_err();
 }
 
-/// Returns the bytes of the mapping that `address` is in, and the resident ones among them, as
+/// Returns the size in bytes of the mapping that contains `address`, and its resident bytes, as
 /// Linux reports them.
 #[cfg(target_os = "linux")]
 fn mapping(address: usize) -> (usize, usize) {
@@ -44,7 +45,7 @@ fn mapping(address: usize) -> (usize, usize) {
     (kib("Size:") << 10, kib("Rss:") << 10)
 }
 
-/// Checks that a buffer that is about to be filled is not cleared by the host first: that takes a
+/// Checks that the host does not clear a new buffer that will be filled anyway: that would take a
 /// second a gigabyte.
 #[test]
 #[cfg(target_os = "linux")]
@@ -54,6 +55,6 @@ fn a_large_allocation_is_not_in_memory_before_it_is_used() {
     let address = engine.allocate(bytes).unwrap();
     let (mapped, resident) = mapping(address);
     assert!(mapped - resident >= bytes - (4 << 20), "{resident} bytes of {mapped} are in memory");
-    // SAFETY: it comes from `allocate`, and nothing uses it.
+    // SAFETY: the memory comes from `allocate`, and nothing uses it.
     unsafe { engine.free(address, bytes) };
 }

@@ -1,5 +1,5 @@
-//! The sizes that configurations announce, for counts up to the largest: a number, or an error at
-//! once.
+//! The sizes that configurations announce for counts up to the largest: a number or an error,
+//! without delay.
 
 use warpnest::design::Config;
 use warpnest::design::Sets;
@@ -10,7 +10,7 @@ use warpnest::{
 };
 use warpnest_tests::at;
 
-/// Counts around every power of two of at least 2^20, and the largest.
+/// Counts around every power of two from 2^20, and the two largest counts.
 fn counts() -> impl Iterator<Item = usize> {
     (20..64).flat_map(|lg| [(1 << lg) - 1, 1 << lg, (1 << lg) + 1]).chain([usize::MAX - 1, usize::MAX])
 }
@@ -25,8 +25,8 @@ fn is_of_size(error: &Error) -> bool {
     )
 }
 
-/// Checks the size for each count: a number, no less than a byte for eight items, or an error of
-/// size, and an error for the largest counts.
+/// Checks the size for each count. It must be at least `some(count)` bytes, or an error that says
+/// that the count is too large; the largest counts must be errors.
 fn check(what: &str, bytes: impl Fn(usize) -> Result<usize>, some: impl Fn(usize) -> usize) {
     for count in counts() {
         let _at = at(format!("{what} of {count}"));
@@ -38,7 +38,7 @@ fn check(what: &str, bytes: impl Fn(usize) -> Result<usize>, some: impl Fn(usize
     assert!(bytes(usize::MAX).is_err_and(|error| is_of_size(&error)), "{what} of all");
 }
 
-/// Returns the least size, 0, for builds that may take nothing.
+/// Returns the least size of builds that may take no memory, which is 0.
 fn any(_: usize) -> usize {
     0
 }

@@ -3,7 +3,7 @@
 
 use warpnest::{CuckooMap, Device, Error};
 
-/// Returns the error of a machine without a usable GPU; `None` where there is one.
+/// Returns the error of a machine without a usable GPU, or `None` if there is one.
 fn why_not() -> Option<Error> {
     let error = Device::cuda(0).err();
     if let Some(error) = &error {

@@ -14,8 +14,7 @@ fn words_arrive_below_their_epoch_and_nothing_else_changes(engine: &TestEngine) 
         let source = Buffer::from_slice(device, &words).unwrap();
         let mut readback = Buffer::from_slice(device, &vec![3u64; n + 1]).unwrap();
         let plan = ReadbackParams { first: first as u32, words: n as u32, epoch, padding: 0 };
-        // SAFETY: the readback buffer has a word for each one that is copied; a thread for each
-        // word.
+        // SAFETY: the readback buffer has a word for each copied word, and each word has a thread.
         unsafe {
             stream.launch(n, |uses| Readback { words: uses.read(&source), readback: uses.write(&mut readback), plan })
         }
@@ -51,13 +50,14 @@ fn a_download_waits_for_work_that_takes_long() {
     for engine in engines().iter().filter(|engine| engine.max_items >= 100_000) {
         let device = &engine.device;
         let stream = device.default_stream();
-        // On a GPU some milliseconds of work, longer than the host looks for the words.
+        // On a GPU this work takes some milliseconds, which is longer than the host polls for the
+        // words.
         let mut large = Buffer::<u64>::zeroed(device, 1 << 25).unwrap();
         for byte in 1..=40 {
             large.fill(stream, byte).unwrap();
         }
         let mut small = Buffer::<u64>::zeroed(device, 8).unwrap();
-        // SAFETY: both arrays have 8 words or more; a thread for each word.
+        // SAFETY: both arrays have at least 8 words, and each word has a thread.
         unsafe {
             stream.launch(8, |uses| Readback {
                 words: uses.read(&large).cast(),

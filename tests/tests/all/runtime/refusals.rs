@@ -1,16 +1,16 @@
-//! Files under the driver's name that are no driver. These tests do not run where `cust` is linked:
-//! then the system's loader needs the driver before the program starts.
+//! Files with the driver's name that are no driver. These tests do not run if `cust` is linked,
+//! because the system's loader then needs the driver before the program starts.
 
 use std::path::Path;
 use std::process::Command;
 use warpnest::Device;
 
-/// The variable with the refusal of a device that is expected. It is set in the processes that a
-/// test starts.
+/// The environment variable with the expected reason for refusing the device. It is set in the
+/// processes that a test starts.
 const CHILD: &str = "WARPNEST_TEST_REFUSAL";
 
-/// Runs a test once more in a process that finds `library` under the driver's name, before any
-/// driver. A library that was loaded stays, so a process is asked once.
+/// Runs a test again in a new process, which finds `library` under the driver's name before any
+/// driver. A loaded library stays loaded, so each process tries only one.
 fn in_a_process_that_finds(library: impl AsRef<[u8]>, test: &str, refusal: &str) {
     let folder = std::env::temp_dir().join(format!("warpnest-{test}-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
@@ -25,8 +25,8 @@ fn in_a_process_that_finds(library: impl AsRef<[u8]>, test: &str, refusal: &str)
     assert!(output.status.success() && said.contains("1 passed"), "{said}{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Returns whether this is such a process. Then its library was refused, twice in the same words,
-/// and the best device is the CPU.
+/// Returns whether a test started this process. If so, checks that the library was refused, twice
+/// with the same error, and that the best device is the CPU.
 fn was_refused() -> bool {
     let Ok(refusal) = std::env::var(CHILD) else { return false };
     let error = Device::cuda(0).unwrap_err();
@@ -41,7 +41,7 @@ fn was_refused() -> bool {
 fn a_driver_that_cannot_be_opened_is_refused() {
     if !was_refused() {
         let test = "a_driver_that_cannot_be_opened_is_refused";
-        // The loader's reason, and the advice.
+        // The error contains the loader's reason and the advice.
         in_a_process_that_finds("", test, "too short); install the driver");
     }
 }

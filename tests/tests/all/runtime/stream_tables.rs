@@ -1,14 +1,14 @@
 //! Tables and primitives in several streams, without explicit waits.
 //!
-//! The tests run as the tests of `runtime/streams.rs` do.
+//! The tests run on the engines of the tests of `runtime/streams.rs`.
 
 use crate::deferred::on_all;
 use warpnest::primitives::{BitField, Scratch, exclusive_scan, exclusive_scan_in_place, partition_pairs, sort_pairs};
 use warpnest::{Buffer, CuckooConfig, TwoLevelConfig, TwoLevelMap};
 use warpnest_tests::distinct_keys;
 
-/// Checks three streams without explicit waits: one rebuilds a map, another looks up in it, a third
-/// copies the answers away.
+/// Checks three streams without explicit waits: one rebuilds a map, another looks up keys in it,
+/// and a third copies the answers.
 #[test]
 fn a_map_that_is_rebuilt_while_others_look_up_and_copy_gives_each_round_its_answers() {
     const ROUNDS: usize = 6;
@@ -17,7 +17,7 @@ fn a_map_that_is_rebuilt_while_others_look_up_and_copy_gives_each_round_its_answ
         let [build, look_up, copy] = [(); 3].map(|()| device.stream().unwrap());
         let keys: Vec<u32> = distinct_keys(n + n / 2, 77);
         let queries = Buffer::from_slice(device, &keys).unwrap();
-        // Round r holds the keys that begin at r·n/12, with values that name the round.
+        // The keys of round r start at index r·n/12, and their values tell the round.
         let first = |round: usize| round * n / 12;
         let value = |round: usize, i: usize| (round << 24 | i) as u64 + (1 << 40);
         let inputs: Vec<(Buffer<u32>, Buffer<u64>)> = (0..ROUNDS)
@@ -61,7 +61,7 @@ fn answers_that_no_lookup_has_filled_have_found_nothing() {
     });
 }
 
-/// Checks two streams that take turns with one scratch, which grows meanwhile, without explicit
+/// Checks two streams that alternately use one scratch, which grows meanwhile, without explicit
 /// waits.
 #[test]
 fn streams_that_share_a_scratch_do_not_disturb_each_other() {
@@ -80,8 +80,8 @@ fn streams_that_share_a_scratch_do_not_disturb_each_other() {
                 let mut values = Buffer::from_slice(device, &values).unwrap();
                 let numbers = Buffer::from_slice(device, &(0..n as u64).collect::<Vec<_>>()).unwrap();
                 let mut sums = Buffer::zeroed(device, n + 1).unwrap();
-                // The one sorts, the other sums up something else: they have nothing in common but
-                // the scratch.
+                // One stream sorts and the other sums up another array, so they share nothing
+                // except the scratch.
                 sort_pairs(stream, &mut scratch, &mut on_device, &mut values).unwrap();
                 exclusive_scan(other, &mut scratch, &numbers, &mut sums).unwrap();
                 (keys, on_device, values, sums)
@@ -101,8 +101,8 @@ fn streams_that_share_a_scratch_do_not_disturb_each_other() {
     });
 }
 
-/// Checks that a lookup waits for the sort of its queries, and the next sort for the lookup that
-/// reads them.
+/// Checks that a lookup waits for the sort of its queries, and that the next sort waits for the
+/// lookup that reads them.
 #[test]
 fn a_lookup_on_one_stream_sees_its_queries_between_two_sorts_on_another() {
     on_all(|device, most| {
@@ -117,7 +117,7 @@ fn a_lookup_on_one_stream_sees_its_queries_between_two_sorts_on_another() {
         let before = map.get_many_on(&look_up, &queries).unwrap();
         sort_pairs(&sort, &mut scratch, &mut queries, &mut order).unwrap();
         let sorted = map.get_many_on(&look_up, &queries).unwrap();
-        // Back into the order of the input, by the indices that were sorted with the queries.
+        // The queries return to the order of the input, by the indices that were sorted with them.
         sort_pairs(&sort, &mut scratch, &mut order, &mut queries).unwrap();
         let after = map.get_many_on(&look_up, &queries).unwrap();
         exclusive_scan_in_place(&sort, &mut scratch, &mut queries).unwrap();
@@ -132,8 +132,8 @@ fn a_lookup_on_one_stream_sees_its_queries_between_two_sorts_on_another() {
     });
 }
 
-/// Checks the two-level map in turns: a stream rebuilds, with the sort or without it, another looks
-/// up, buffers are dropped at once.
+/// Checks the two-level map in rounds. One stream rebuilds it, with or without a sort, and another
+/// stream looks up keys; buffers are dropped immediately.
 #[test]
 fn a_two_level_map_that_is_rebuilt_while_others_look_up_gives_each_round_its_answers() {
     on_all(|device, most| {
@@ -143,7 +143,8 @@ fn a_two_level_map_that_is_rebuilt_while_others_look_up_gives_each_round_its_ans
         let config = TwoLevelConfig::default().bucket_capacity(64).items_per_bucket(40.0).sub_tables(3, 32).seed(3);
         let mut map: TwoLevelMap<u64, u32> = config.build(device, &[], &[]).unwrap();
         let queries = Buffer::from_slice(device, &keys).unwrap();
-        // Few pairs and many, and in every other round more copies of one key than a bucket holds.
+        // There are few pairs or many; every other round has more copies of one key than a bucket
+        // holds.
         let rounds: Vec<_> = (0..6)
             .map(|round| {
                 let pairs = if round % 3 == 1 { n / 3 } else { n };
@@ -193,7 +194,8 @@ fn what_a_partition_puts_out_is_read_on_another_stream_when_it_is_there() {
         expected.sort_by_key(digit);
         let expected_starts: Vec<u32> =
             (0..16).map(|value| expected.partition_point(|index| digit(index) < value) as u32).collect();
-        // On the streams of the copies, which wait for what the copies need and for nothing else.
+        // These are the streams of the copies, and each waits only for the outputs that its copy
+        // needs.
         assert!(copies.0.download(&second).unwrap() == expected, "on {}", device.name());
         assert_eq!(copies.1.download(&third).unwrap(), expected_starts, "on {}", device.name());
     });

@@ -1,5 +1,5 @@
-//! Work over several streams: buffers order it by themselves, and memory is freed only when nothing
-//! uses it.
+//! Work over several streams: buffers order the work themselves, and memory is freed only when no
+//! work uses it.
 //!
 //! The tests run on every engine, and on one that defers work and runs it in the least convenient
 //! order that the events allow.
@@ -10,7 +10,7 @@ use warpnest::{Buffer, CuckooConfig, Device, Error, Result, Stream};
 use warpnest_tests::random::run_property;
 use warpnest_tests::{copy_words, distinct_keys, on_every_engine};
 
-/// A step of a random program over four buffers and three streams.
+/// A step of a random program with four buffers and three streams.
 #[derive(Clone, Debug)]
 enum Step {
     Fill { buffer: usize, stream: usize, byte: u8 },
@@ -22,11 +22,11 @@ enum Step {
     Wait { stream: usize, earlier: usize },
 }
 
-/// Queues copying all words of one buffer to another as long.
+/// Queues a copy of all words of a buffer to another of the same length.
 fn copy_by_launch(stream: &Stream, source: &Buffer<u64>, target: &mut Buffer<u64>) -> Result<()> {
     assert_eq!(source.len(), target.len());
     let words = source.len();
-    // SAFETY: both buffers have that many words, one for each thread.
+    // SAFETY: both buffers have `words` words, one for each thread.
     unsafe { stream.launch(words, |uses| copy_words(uses.read(source), uses.write(target), words as u64)) }
 }
 
@@ -76,7 +76,8 @@ fn run(device: &Device, words: usize, steps: &[Step]) -> Result<(), TestCaseErro
                 prop_assert_eq!(&buffers[buffer].download(&streams[stream]).unwrap(), &model[buffer]);
             }
             Step::Replace { buffer } => {
-                // Drops the old one, whatever is queued with it; the new one may get its memory.
+                // The old buffer is dropped, whatever work is queued with it; the new buffer may
+                // get its memory.
                 buffers[buffer] = Buffer::zeroed(device, words).unwrap();
                 model[buffer].fill(0);
             }
@@ -125,11 +126,11 @@ fn buffers_may_be_dropped_right_after_work_with_them_was_queued() {
             source.fill(&first, round).unwrap();
             target.copy_from(&second, &source).unwrap();
             drop(source);
-            // This one may get the source's memory.
+            // This buffer may get the memory of `source`.
             let mut other = Buffer::<u32>::zeroed(device, n).unwrap();
             other.fill(&first, 0xee).unwrap();
             assert_eq!(target.download(&second).unwrap(), vec![u32::from_ne_bytes([round; 4]); n]);
-            // And here the writer is dropped, its work still queued.
+            // Here the buffer that is written is dropped while its work is still queued.
             other.copy_from(&first, &target).unwrap();
             drop(other);
             drop(target);
@@ -177,8 +178,8 @@ fn an_event_is_not_done_before_its_work_and_streams_of_other_engines_can_wait_fo
     assert!(other.milliseconds_since(&event).is_err(), "two clocks");
 }
 
-/// Checks that a buffer remembers not every stream that ever read it, but those whose reads are not
-/// done.
+/// Checks that a buffer does not remember every stream that ever read it, but only the streams
+/// whose reads are not done.
 #[test]
 fn many_streams_read_a_buffer_before_it_is_written_and_before_it_is_dropped() {
     on_all(|device, most| {
@@ -208,7 +209,7 @@ fn many_streams_read_a_buffer_before_it_is_written_and_before_it_is_dropped() {
     });
 }
 
-/// Checks launches of a kernel by hand, on three streams: a read after a write, and a write after
+/// Checks direct launches of a kernel on three streams: a read after a write, and a write after
 /// both.
 #[test]
 fn a_launch_waits_for_the_streams_that_use_its_buffers() {
@@ -226,8 +227,8 @@ fn a_launch_waits_for_the_streams_that_use_its_buffers() {
     });
 }
 
-/// Checks that an error of one buffer leaves the others as they were, and that all can be used
-/// afterwards.
+/// Checks that an error about one buffer leaves the other buffers as they were, and that all can be
+/// used afterwards.
 #[test]
 fn a_launch_with_a_buffer_of_another_device_is_refused() {
     for seed in 0..6 {

@@ -1,5 +1,5 @@
-//! Elements of a type of which not every word is a value, as of `char`: whatever fails, and
-//! whatever fresh memory holds, all that is in reach of safe code are values.
+//! Elements of a type that, like `char`, has invalid words. Whatever fails and whatever fresh
+//! memory contains, safe code may reach only valid values.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use warpnest::design::BulkMap;
@@ -17,13 +17,13 @@ use warpnest::{
 use warpnest_testing::planted::{SINGLE_FAULTS, in_each_operation, is_planted, planted};
 use warpnest_tests::parameterized;
 
-/// A word that is even. Fresh memory of the device with planted faults holds odd ones. Other than
-/// of a `char`, rustc knows nothing of it, so a test can look at what is none.
+/// A word that must be even. Fresh memory of the device with planted faults has odd words. The
+/// compiler does not know this rule, unlike the rule of `char`, so a test can read an invalid word.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Even(u32);
 impl Plain for Even {
-    // SAFETY: it is one word, and 0 is even.
+    // SAFETY: the type is one word, and 0 is even.
     const PROOF: Proof<Self> = unsafe { Proof::promise() };
 }
 impl Value for Even {
@@ -31,7 +31,7 @@ impl Value for Even {
 }
 impl Key for Even {}
 
-/// Several of them.
+/// Several even words.
 trait Evens {
     fn are_values(&self) -> bool;
 }
@@ -46,7 +46,7 @@ impl<const N: usize> Evens for [Even; N] {
     }
 }
 
-/// Fails if there is what is no value.
+/// Fails if the buffer contains an invalid value.
 #[track_caller]
 fn check<T: Plain + Evens>(device: &Device, buffer: &Buffer<T>) {
     assert!(buffer.download(device.default_stream()).unwrap().iter().all(Evens::are_values));
@@ -61,8 +61,8 @@ fn buffer<T: Plain>(device: &Device, elements: &[T]) -> Buffer<T> {
     Buffer::from_slice(device, elements).unwrap()
 }
 
-/// Lets each operation of a call fail, and looks at what is left then; and once at what the call
-/// does if nothing fails.
+/// Lets each operation of a call fail, and checks the state afterwards. The state after a call
+/// without failures is checked, too.
 fn in_each<T>(
     begin: impl Fn(&Device) -> T,
     call: impl Fn(&Device, &mut T) -> Result<()>,
@@ -108,7 +108,7 @@ fn what_a_rebuild_leaves_are_values() {
 #[test]
 fn what_changes_of_a_map_leave_are_values() {
     fn look<D: Design>(_: &Device, map: &mut BulkMap<Even, Even, D>) {
-        // A map that is not whole says so.
+        // A broken map returns an error.
         let Ok((keys, values)) = map.to_columns() else { return };
         assert!(keys.iter().chain(&values).all(Evens::are_values));
     }
@@ -242,11 +242,11 @@ fn buffers_that_grow_or_are_written_in_part_hold_values() {
     );
 }
 
-/// The CPU, on which one kernel panics.
+/// The CPU engine's block runner, on which one kernel panics.
 #[derive(Debug)]
 struct Panicking(&'static str);
 
-// SAFETY: the CPU engine runs the launch, or nothing does.
+// SAFETY: the CPU engine runs the launch, or nothing runs.
 unsafe impl Runner for Panicking {
     fn name(&self) -> &str {
         "panicking CPU"

@@ -1,4 +1,4 @@
-//! Parts of buffers in the place of whole ones, beside slices of a vector.
+//! Parts of buffers in the place of whole buffers, compared with slices of a vector.
 
 use proptest::prelude::*;
 use std::ops::{Bound, Range};
@@ -11,7 +11,7 @@ use warpnest_tests::{
     parameterized,
 };
 
-/// Returns a length, a range within it, and a range within that.
+/// Returns a strategy for a length, a range in it, and a range in that.
 fn nested(max: usize) -> impl Strategy<Value = (usize, Range<usize>, Range<usize>)> {
     let within = |length: usize| (0..=length, 0..=length).prop_map(|(a, b)| a.min(b)..a.max(b));
     (0..=max.min(3000))
@@ -83,7 +83,7 @@ fn kernels_primitives_and_lookups_take_parts(engine: &TestEngine) {
         PageConfig::default().build(&stream.device(), &*all.slice(n..).unwrap(), &*all.slice(..n).unwrap()).unwrap();
     assert_eq!(rebuilt.get(keys[n]).unwrap(), Some(keys[0]));
 
-    // The sums of the first half, which begin with 0, into the second one.
+    // The exclusive sums of the first half, which begin with 0, are written to the second half.
     let mut sums = Buffer::from_slice(device, &vec![1u64; n]).unwrap();
     let (ones, mut rest) = sums.split_at_mut(n / 2).unwrap();
     exclusive_scan(stream, &mut Scratch::new(device), &ones, &mut rest).unwrap();
@@ -98,11 +98,11 @@ fn kernels_primitives_and_lookups_take_parts(engine: &TestEngine) {
     order[n..].sort_unstable();
     assert_eq!(sorted.download(stream).unwrap(), order);
 
-    // What a kernel writes to a part is there for another stream.
+    // Another stream sees the words that a kernel writes to a part.
     let mut target = Buffer::<u64>::zeroed(device, 12).unwrap();
     let source = Buffer::from_slice(device, &[5u64, 6, 7, 8]).unwrap();
     let (from, mut to) = (source.slice(2..).unwrap(), target.slice_mut(4..6).unwrap());
-    // SAFETY: both have two words.
+    // SAFETY: both parts have two words.
     unsafe { stream.launch(2, |uses| copy_words(uses.read(&from), uses.write(&mut to), 2)) }.unwrap();
     assert_eq!(target.download(device.default_stream()).unwrap(), [0, 0, 0, 0, 7, 8, 0, 0, 0, 0, 0, 0]);
 }

@@ -1,5 +1,5 @@
-//! The checking back end by kernels that are wrong on purpose, beside the same kernels without the
-//! mistake.
+//! Tests of the checking back end with kernels that are wrong on purpose, and with the same kernels
+//! without the mistake.
 
 use gpu_kernels::kernel;
 use gpu_kernels::seam::{Block, Global, Kernel, Shared, checked::Checker};
@@ -9,7 +9,7 @@ fn checked<K: Kernel>(words: usize, kernel: impl Fn(Global<u32>) -> K) -> Vec<(u
     let run = |seed| {
         let mut out = vec![0; words];
         let checker = Checker::new(seed);
-        // SAFETY: the kernels of this file stay inside the words that their tests name; the array
+        // SAFETY: the kernels of this file access only the words that their tests name; the array
         // outlives the run.
         unsafe { kernel(Global::new(out.as_mut_ptr())).run_checked(0, 1, &checker) };
         (checker.conflicts(), out)
@@ -18,7 +18,8 @@ fn checked<K: Kernel>(words: usize, kernel: impl Fn(Global<u32>) -> K) -> Vec<(u
 }
 
 kernel! {
-    /// Every thread reads what its neighbour wrote; `missing` leaves out the barrier between.
+    /// Every thread reads the word that its neighbour wrote; `missing` leaves out the barrier
+    /// between them.
     Neighbours<>, "test_neighbours", threads 32, shared words: u32 = 32;
     { out: Global<u32>, missing: u32 }
 }
@@ -49,7 +50,8 @@ fn a_missing_barrier_is_reported_once_a_word_and_a_right_kernel_never() {
 }
 
 kernel! {
-    /// Writes a word and reads a neighbour's in one closure: the same mistake within a phase.
+    /// Writes a word and reads a neighbour's word in one phase, which is the same mistake within a
+    /// phase.
     OnePhase<>, "test_one_phase", threads 32, shared words: u32 = 32;
     { out: Global<u32> }
 }
@@ -75,7 +77,7 @@ fn reading_what_another_thread_writes_in_the_phase_is_reported_and_its_answers_c
 }
 
 kernel! {
-    /// Lets threads access word 0 in one phase, by the kind of access that `deed` names.
+    /// Lets threads access word 0 in one phase, with the kind of access that `deed` selects.
     OneWord<>, "test_one_word", threads 32, shared words: u32 = 2;
     { out: Global<u32>, deed: u32 }
 }
@@ -127,7 +129,7 @@ impl OneWord {
     }
 }
 
-/// Returns the conflicts of a deed, which must be the same in every shuffle.
+/// Returns the count of conflicts of a deed, which must be the same in every shuffle.
 fn conflicts_of(deed: u32) -> u64 {
     let found = checked(1, |out| OneWord { out, deed });
     assert!(found.iter().all(|(conflicts, _)| *conflicts == found[0].0), "deed {deed}: it depends on the order");
@@ -152,7 +154,7 @@ fn a_plain_access_beside_another_threads_atomic_or_write_is_reported() {
 }
 
 kernel! {
-    /// Conflicts in the last steps of a block, after which no barrier comes.
+    /// Conflicts in the last steps of a block, after which there is no barrier.
     AtTheEnd<>, "test_at_the_end", threads 32, shared words: u32 = 1;
     { out: Global<u32> }
 }
@@ -232,8 +234,8 @@ fn shared_memory_that_nobody_zeroed_gives_wrong_answers() {
     assert!(checked(1, |out| Sum { out, zeroed: 1 }).iter().all(|(_, out)| out[0] == right));
     let wrong = checked(1, |out| Sum { out, zeroed: 0 });
     assert!(wrong.iter().all(|(conflicts, _)| *conflicts == 0));
-    // 50 random words of 32 bits: that one of them is 0 has a chance of one in 86 million, and the
-    // seeds are fixed.
+    // The chance that one of 50 random 32-bit words is 0 is one in 86 million, and the seeds are
+    // fixed.
     assert!(wrong.iter().all(|(_, out)| out[0] != right));
 }
 

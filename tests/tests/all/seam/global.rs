@@ -1,5 +1,5 @@
 //! Global memory through the seam's CPU back end: every access and every atomic, in every scope, on
-//! both widths, and the atomics of words of 128 bits.
+//! both widths, and the atomics of 128-bit words.
 
 use gpu_kernels::double::Double;
 use gpu_kernels::seam::{Atomic, AtomicNumber, BlockScope, DeviceScope, Global, Scope, SystemScope};
@@ -9,13 +9,13 @@ use std::sync::Barrier;
 use std::time::{Duration, Instant};
 use warpnest_tests::{null, parameterized};
 
-/// Words aligned as [`Global::new`] demands.
+/// Words that are aligned as [`Global::new`] requires.
 #[repr(align(16))]
 struct Aligned<T, const N: usize>([T; N]);
 
 fn global<T, const N: usize>(words: &mut Aligned<T, N>) -> Global<T> {
-    // SAFETY: the tests stay inside the array while it lives; words that several threads access are
-    // accessed atomically.
+    // SAFETY: the tests stay inside the array while it lives, and access words of several threads
+    // atomically.
     unsafe { Global::new(words.0.as_mut_ptr()) }
 }
 
@@ -91,7 +91,8 @@ fn one_thread<K: KeyWord, S: Scope>() {
     assert_eq!(words.0, [k(10), k(1 << (K::BITS - 1)), k(30)], "the neighbours are as they were");
 }
 
-/// Checks several threads at one word of each kind: nothing is lost and nothing is seen twice.
+/// Checks several threads at one word of each kind: no operation is lost, and no result is returned
+/// twice.
 fn many_threads<K: KeyWord, S: Scope>() {
     const THREADS: u64 = 4;
     const ROUNDS: u64 = 3000;
@@ -109,7 +110,7 @@ fn many_threads<K: KeyWord, S: Scope>() {
                         seen[0].push(word(0).fetch_add(K::from_u64(1)).to_u64());
                         seen[1].push(word(1).exchange(own).to_u64());
                         word(2).fetch_max(own);
-                        // An increment by compare and exchange.
+                        // This loop increments the word by compare-and-exchange.
                         let mut old = word(3).load();
                         loop {
                             let current = word(3).compare_exchange(old, K::from_u64(old.to_u64() + 1));
@@ -148,7 +149,7 @@ fn atomics_lose_nothing_and_return_what_was_there<K: KeyWord>() {
     many_threads::<K, SystemScope>();
 }
 
-/// Checks the accesses to floats, whose bits `bits` returns.
+/// Checks the accesses to floats; `bits` returns the bits of a float.
 fn floats<T: AtomicNumber + From<f32> + PartialOrd + std::fmt::Debug, S: Scope>(bits: impl Fn(T) -> u64) {
     const THREADS: usize = 4;
     const ROUNDS: usize = 100_000;
@@ -190,7 +191,7 @@ fn floats_are_read_written_and_added_to() {
     floats::<f64, SystemScope>(f64::to_bits);
 }
 
-/// Returns the word of a number and its complement.
+/// Returns a word of a number and its complement.
 fn complements<W: Double>(number: u64) -> W {
     let upper = W::Half::from_u64(number);
     W::of(upper, !upper)
@@ -229,7 +230,7 @@ fn words_of_two_halves_are_read_and_changed_as_one() {
     doubles::<u128>();
 }
 
-/// Checks that no thread sees halves that do not fit together. For a second two threads exchange a
+/// Checks that no thread reads halves of different words. For a second, two threads exchange a
 /// word, one compares and exchanges it, and one reads it.
 fn never_torn<W: Double>() {
     let mut words: Aligned<W, 1> = Aligned([complements(0)]);

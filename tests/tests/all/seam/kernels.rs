@@ -1,8 +1,7 @@
-//! The seam through kernels of a few lines: a block, its shared memory and its tiles on the CPU
-//! back ends.
+//! The seam through short kernels: a block, its shared memory and its tiles on the CPU back ends.
 //!
-//! Every kernel runs on the plain CPU back end and, 50 times, on the checking one in shuffled
-//! order. `seam/checked.rs` has the kernels that are wrong on purpose.
+//! Every kernel runs on the plain CPU back end, and 50 times on the checking one in shuffled order.
+//! `seam/checked.rs` has the kernels that are wrong on purpose.
 
 use super::everywhere::{everywhere, global};
 use gpu_kernels::kernel;
@@ -11,7 +10,7 @@ use gpu_kernels::types::KeyWord;
 use warpnest_tests::null;
 
 kernel! {
-    /// Writes the indices of each thread: four words a thread.
+    /// Writes the indices of each thread, which are four words a thread.
     Places<>, "test_places", threads 64;
     { out: Global<u64> }
 }
@@ -39,7 +38,7 @@ fn every_thread_of_every_block_runs_once_and_knows_its_place() {
         assert_eq!(row, [number as u64 / 64, 3, 64, number as u64 % 64]);
     }
     let mut out = vec![u64::MAX; 4 * 3 * 64];
-    // SAFETY: four words for each of three times 64 threads.
+    // SAFETY: the array has four words for each of three times 64 threads.
     unsafe { Places { out: global(&mut out) }.run_on_cpu(1..2, 3) };
     assert!(out[..256].iter().chain(&out[512..]).all(|&word| word == u64::MAX), "a block that was not asked for ran");
     assert_eq!(&out[256..260], [1, 3, 64, 0]);
@@ -76,8 +75,8 @@ fn a_phase_ends_with_a_barrier_and_local_state_lasts() {
 }
 
 kernel! {
-    /// Counts the threads whose input is odd, and lets every thread write the count, which is a
-    /// barrier too.
+    /// Counts the threads whose input is odd, and lets every thread write the count; counting is a
+    /// barrier, too.
     Odd<>, "test_odd", threads 32, shared seen: u32 = 32;
     { numbers: Global<u32>, out: Global<u32> }
 }
@@ -123,8 +122,8 @@ fn a_count_tells_all_threads_for_how_many_it_was_true_and_ends_with_a_barrier() 
 }
 
 kernel! {
-    /// Writes the results of each atomic operation on shared memory. Two words of a thread's
-    /// returns come first, then six of the block.
+    /// Writes the results of each atomic operation on shared memory: first two results of each
+    /// thread, then six words of the block.
     SharedAtomics<K: KeyWord>, "test_shared_atomics", threads 64, shared words: K = 3, shared bins: K = 8;
     { out: Global<K> }
 }
@@ -167,8 +166,8 @@ fn shared_atomics<K: KeyWord>() {
         &[K::default(); 139],
         |out| SharedAtomics { out },
         |found| {
-            // Which thread got which answer depends on the order; that all were handed out once
-            // does not.
+            // The order of the threads determines which thread gets which result, but together they
+            // must get each result once.
             let mut added: Vec<u64> = found[..64].iter().map(|word| word.to_u64()).collect();
             added.sort_unstable();
             let wrapped = K::ALL_ONES.to_u64();
@@ -208,16 +207,16 @@ impl Beyond {
 #[test]
 fn an_index_beyond_a_shared_array_is_caught_on_both_back_ends() {
     let caught = |work: &dyn Fn()| std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).is_err();
-    // SAFETY: the kernel touches no global memory.
+    // SAFETY: the kernel accesses no global memory.
     assert!(caught(&|| unsafe { Beyond { by: 1 }.run_on_cpu(0..1, 1) }));
-    // SAFETY: as above.
+    // SAFETY: the kernel accesses no global memory.
     assert!(caught(&|| unsafe { Beyond { by: 1 }.run_checked(0, 1, &Checker::new(1)) }));
-    // SAFETY: as above.
+    // SAFETY: the kernel accesses no global memory.
     unsafe { Beyond { by: 0 }.run_on_cpu(0..1, 1) };
 }
 
 kernel! {
-    /// Votes and picks in tiles, five words a thread.
+    /// Votes and picks in tiles, which are five words a thread.
     Tiles<>, "test_tiles", threads 64;
     { words: Global<u32>, out: Global<u32>, lanes_started: Global<u32> }
 }
@@ -237,8 +236,8 @@ impl Tiles {
             tile.each(&mut held, |lane, word| *word = word.wrapping_mul(3) ^ lane);
             let odd = tile.ballot(&held, |_, word| word % 2 == 1);
             let all = tile.ballot(&held, |lane, _| lane < 32);
-            // The lane to pick follows from a value that all lanes have: a vote. Lanes are counted
-            // modulo 32.
+            // All lanes must pick the same lane, so its index follows from a vote. Lanes are
+            // counted modulo 32.
             let picked = tile.pick(&held, odd.count_ones() + 16, |word| *word);
             tile.each(&mut held, |lane, word| {
                 let row = 5 * (first + lane as u64);
@@ -294,7 +293,7 @@ impl<K: KeyWord, V: KeyWord> Parameters<K, V> {
 #[test]
 fn a_kernel_shows_its_name_threads_and_arguments() {
     let (first, plan) = (0x1230 as *mut u32, [1, 2, 3]);
-    // SAFETY: nothing is accessed.
+    // SAFETY: no memory is accessed.
     let launch = Parameters::<u32, u64> { first: unsafe { Global::new(first) }, second: null(), plan, flag: 9 };
     assert_eq!((launch.name(), launch.threads()), ("test_parameters_u32_u64", 128));
     let other = Parameters::<u64, u32> { first: null(), second: null(), plan, flag: 9 };
@@ -302,7 +301,7 @@ fn a_kernel_shows_its_name_threads_and_arguments() {
     assert_eq!(SharedAtomics::<u64> { out: null() }.name(), "test_shared_atomics_u64");
     let mut shown = Vec::new();
     launch.arguments(&mut |argument, bytes| {
-        // SAFETY: the kernel shows its own arguments, which have no padding.
+        // SAFETY: the kernel passes its own arguments, which have no padding.
         shown.push(unsafe { std::slice::from_raw_parts(argument.cast::<u8>(), bytes) }.to_vec());
     });
     let expected = [

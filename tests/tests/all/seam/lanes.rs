@@ -1,4 +1,4 @@
-//! Comparisons by vectors, beside their definition.
+//! Comparisons by vector instructions, compared with their definition.
 
 use gpu_kernels::seam::{LaneWork, Lanes, Narrow, vectorized_by_lanes};
 use warpnest_tests::distinct_keys;
@@ -19,7 +19,7 @@ impl LaneWork for Compared {
 }
 
 impl Compared {
-    /// Returns what the comparisons should give.
+    /// Returns the expected results of the comparisons.
     fn expected(self) -> [u32; 2] {
         let bits = |first: usize, test: &dyn Fn(u64) -> bool| {
             (0..8).filter(|&i| test(self.words[i])).map(|i| 1 << (first + i)).sum::<u32>()
@@ -34,7 +34,7 @@ impl Compared {
 
 #[test]
 fn every_word_and_byte_has_its_own_bit() {
-    // Halves of few kinds are often equal.
+    // With few different halves, many comparisons find equal ones.
     let halves = [0, 1, 0x8000_0000, 0x7fff_ffff, u32::MAX - 1, u32::MAX];
     let half = |random: u64| halves[(random >> 40) as usize % halves.len()];
     let mut seen = [0; 2];
@@ -51,6 +51,6 @@ fn every_word_and_byte_has_its_own_bit() {
         let [flags, bytes] = compared.expected();
         seen = [seen[0] | flags, seen[1] | bytes];
     }
-    // Every bit was set once.
+    // Every bit was set at least once.
     assert_eq!(seen, [0xff_ffff, u32::MAX]);
 }

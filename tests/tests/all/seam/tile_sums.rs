@@ -1,4 +1,5 @@
-//! Sums over tiles, of every lane before each one and of all, as `seam/tiles.rs` runs its kernels.
+//! Sums over tiles, of the lanes before each lane and of all lanes, run like the kernels of
+//! `seam/tiles.rs`.
 
 use super::everywhere::global;
 use super::tiles::makes;
@@ -7,7 +8,7 @@ use gpu_kernels::seam::{Block, Global, Tile, Word};
 use gpu_kernels::types::KeyWord;
 
 kernel! {
-    /// Sums over tiles: three words a thread.
+    /// Sums over tiles, which are three words a thread.
     Sums<K: KeyWord>, "test_sums", threads 64;
     { words: Global<K>, out: Global<K> }
 }
@@ -26,7 +27,7 @@ impl<K: KeyWord> Sums<K> {
                     (held[1], held[2]) = (before, total);
                 },
             );
-            // The lanes' arguments may be what they read, and every other lane adds nothing.
+            // The lanes may add values that they read from `held`, and every other lane adds zero.
             tile.exclusive_sum(
                 held,
                 |lane, held| if lane % 2 == 0 { held[0] } else { K::default() },
@@ -46,7 +47,7 @@ fn total<N: Word>(words: &[N]) -> N {
 }
 
 fn sums<K: KeyWord>() {
-    // Large ones, so that the sums wrap, and in the second block small ones, so that they do not.
+    // The sums of the first block wrap because its words are large; the sums of the second do not.
     let word = |i: u64| if i < 64 { i.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::MAX << 63 } else { i * i };
     let mut words: Vec<K> = (0..128).map(|i| K::from_u64(word(i) & K::ALL_ONES.to_u64())).collect();
     let mut expected = Vec::new();

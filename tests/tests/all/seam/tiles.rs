@@ -1,8 +1,8 @@
-//! Tile operations beyond votes: state that outlives the tile, and counting in order; and the
-//! block's barrier and casts. `seam/tile_sums.rs` has sums.
+//! Tile operations besides votes: state that outlives the tile, and counting in order; the block's
+//! barrier, and casts. `seam/tile_sums.rs` tests sums.
 //!
-//! Every kernel runs on the plain CPU back end and, 50 times, on the checking one in shuffled
-//! order, beside a reference.
+//! Every kernel runs on the plain CPU back end, and 50 times on the checking one in shuffled order,
+//! and is compared with a reference.
 
 use super::everywhere::{everywhere, global};
 use gpu_kernels::kernel;
@@ -24,7 +24,7 @@ const THREADS: usize = 64;
 
 kernel! {
     /// State of the block's threads in tiles, in two blocks. Each thread's state goes through tiles
-    /// twice, with a phase of the block between them. Two words a thread.
+    /// twice, with a phase of the block in between. The output is two words a thread.
     Kept<>, "test_kept", threads 64, shared words: u64 = 64;
     { out: Global<u64> }
 }
@@ -45,7 +45,7 @@ impl Kept {
         });
         block.tiles_of(&mut held, |tile, held| {
             let in_block = tile.first_thread();
-            // The mirrored thread's word: of another tile, so the phase's barrier counts.
+            // The mirrored thread is in another tile, so the barrier matters.
             tile.each(held, |lane, held| held[0] = words.get(63 - in_block - lane));
             let votes = tile.ballot(held, |_, held| held[1] % 3 == 0);
             tile.each(held, |_, held| held[1] += (votes as u64) << 32);
@@ -71,7 +71,7 @@ fn what_a_tiles_lanes_keep_is_their_threads_part_of_the_blocks_state() {
 
 kernel! {
     /// Writes in tiles, and reads the words that the other tile wrote; `missing` leaves out the
-    /// barrier between.
+    /// barrier in between.
     Sync<>, "test_sync", threads 64, shared words: u32 = 64;
     { out: Global<u32>, missing: u32 }
 }
@@ -104,22 +104,22 @@ fn a_barrier_between_tiles_is_one_and_the_lack_of_it_is_reported() {
     makes(1, &[0; 64], |out| Sync { out, missing: 0 }, &expected);
     for seed in 0..50 {
         let (mut out, checker) = ([0; 64], Checker::new(seed));
-        // SAFETY: a word for each thread.
+        // SAFETY: the array has a word for each thread.
         unsafe { Sync { out: global(&mut out), missing: 1 }.run_checked(0, 1, &checker) };
         assert_eq!(checker.conflicts(), 64, "each word is written by one thread and read by another");
     }
 }
 
-/// Words of counters: for each of two tiles 2^10 of them, two in a word, and some before and
-/// behind.
+/// The words with counters: each of two tiles has 2^10 counters, two in a word; some words are
+/// before and after.
 const COUNTER_WORDS: usize = 1024 + 64;
 
-/// A kernel in which two tiles of 32 lanes count 32·ROWS classes each, twice. Two words an item,
-/// then the counters.
+/// A kernel in which two tiles of 32 lanes count 32·ROWS classes each, twice. It writes two words
+/// an item, then the counters.
 macro_rules! count_kernel {
     ($name:ident, $entry:literal, $rows:literal) => {
         kernel! {
-            /// Counts in order, beginning with counter `first`.
+            /// Counts in order; the counters begin at index `first`.
             $name<>, $entry, threads 64, shared counters: u32 = COUNTER_WORDS;
             { classes: Global<u32>, out: Global<u32>, first: u32, bits: u32 }
         }
@@ -135,7 +135,7 @@ macro_rules! count_kernel {
                     }
                 });
                 block.tiles_of(&mut held, |tile, held| {
-                    // Each tile's counters are its own.
+                    // Each tile has its own counters.
                     let of_tile = args.first + (tile.first_thread() / 32 << args.bits);
                     for time in 0..2 {
                         tile.count_in_order::<_, $rows>(
@@ -211,7 +211,7 @@ fn items_are_counted_row_by_row_and_lane_by_lane() {
 }
 
 kernel! {
-    /// Writes words of one type and reads them as the other; `beyond` reads one word further.
+    /// Writes words of one type and reads them as the other type; `beyond` reads one word too far.
     Cast<>, "test_cast", threads 32, shared narrow: u32 = 64, shared wide: u64 = 32;
     { out: Global<u64>, beyond: u32 }
 }
@@ -245,15 +245,15 @@ fn shared_memory_cast_to_words_of_another_type_is_the_same_memory() {
     let wide: Vec<u64> = (0..32).map(|thread| half(2 * thread) | half(2 * thread + 1) << 32).collect();
     let expected: Vec<u64> = narrow.chain(wide.iter().copied()).chain(wide.iter().copied()).collect();
     makes(1, &[0; 96], |out| Cast { out, beyond: 0 }, &expected);
-    // The end of the array moves with the size of its words.
+    // The index of the array's end depends on the width of its words.
     let mut out = [0; 96];
     let mut caught = |checked: bool| {
         let launch = Cast { out: global(&mut out), beyond: 1 };
         let run = || match checked {
-            // SAFETY: a word of the array for each store; the index beyond the shared array is
+            // SAFETY: the array has a word for each store; the index beyond the shared array is
             // refused before it is used.
             true => unsafe { launch.run_checked(0, 1, &Checker::new(1)) },
-            // SAFETY: as above.
+            // SAFETY: the array has a word for each store; the index beyond is refused.
             false => unsafe { launch.run_on_cpu(0..1, 1) },
         };
         std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err()
@@ -262,8 +262,8 @@ fn shared_memory_cast_to_words_of_another_type_is_the_same_memory() {
 }
 
 kernel! {
-    /// A conflict that only casting hides: one thread writes a wide word, another reads one of its
-    /// halves.
+    /// A conflict that only casts can hide: one thread writes a 64-bit word, and another reads one
+    /// of its halves.
     Halves<>, "test_halves", threads 32, shared wide: u64 = 2;
     { out: Global<u32>, half: u32 }
 }
@@ -288,14 +288,15 @@ impl Halves {
 fn a_conflict_over_a_half_of_a_word_is_reported() {
     for half in [0, 1] {
         let (mut out, checker) = ([0], Checker::new(1));
-        // SAFETY: the one word.
+        // SAFETY: the kernel writes only one word.
         unsafe { Halves { out: global(&mut out), half }.run_checked(0, 1, &checker) };
         assert!(checker.conflicts() > 0, "half {half}");
     }
 }
 
 kernel! {
-    /// Tells each lane its twin. Words of 0 are taken for none.
+    /// Tells each lane its twin: one of the lanes with its word, the same for all of them. A lane
+    /// with word 0 is its own twin.
     Twins<K: KeyWord>, "test_twins", threads 64;
     { words: Global<K>, out: Global<u32> }
 }

@@ -1,5 +1,5 @@
-//! The page set beside `std::collections::HashSet`, through sequences of all that it can do, on
-//! every engine. Its words are checked after each step.
+//! The page set, compared with `std::collections::HashSet` through sequences of all its operations,
+//! on every engine. Its words are checked after each step.
 
 use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
@@ -9,7 +9,7 @@ use warpnest_tests::changing::steps::{Step, check_removed, every, fail, step, wo
 use warpnest_tests::sets::{check, holds};
 use warpnest_tests::{TestEngine, assert_lengths, distinct_keys, on_every_engine, parameterized};
 
-/// Does a step with a set and its reference, and returns keys to look up.
+/// Applies a step to a set and its reference, and returns keys to look up.
 fn take<K: Key>(set: &mut PageSet<K>, reference: &mut HashSet<K>, step: Step<K>) -> Result<Vec<K>, TestCaseError> {
     let device = &set.device().clone();
     let stream = device.default_stream();
@@ -120,7 +120,7 @@ fn batches_of_nothing_and_of_extreme_keys<K: Key>(device: &Device) {
     holds(&set, &extremes);
     assert_eq!(set.remove_many(&[K::ALL_ONES, K::from_u64(2), K::from_u64(0)]), Ok(vec![true, false, true]));
     holds(&set, &[K::from_u64(1)]);
-    // All equal, and more than the set has capacity for.
+    // All keys are equal, and exceed the capacity.
     let many = vec![K::from_u64(7); 2 * set.capacity() + 1];
     assert_eq!(set.insert_many(&many), Ok(1));
     holds(&set, &[K::from_u64(1), K::from_u64(7)]);

@@ -1,5 +1,5 @@
-//! The cuckoo set beside `std::collections::HashSet`: any keys and operations, edge cases, and
-//! repeated keys, on every engine.
+//! The cuckoo set, compared with `std::collections::HashSet`: any keys and operations, edge cases,
+//! and repeated keys, on every engine.
 
 use gpu_kernels::cuckoo::header;
 use proptest::prelude::*;
@@ -33,21 +33,23 @@ fn any_keys_and_operations<K: Key>() {
         },
         |engine, ((spec, unique), keys, steps, queries)| {
             let spec = Spec { unique, ..spec };
-            // Keys at equal distances are too much for the weak families.
+            // Weak hash families fail with equally spaced keys, so these are mixed.
             let weak = !matches!(spec.family, HashFamily::Mix);
             let spread = |key: K| if weak && key != K::ALL_ONES { key.mixed(1, 3) } else { key };
-            // Each once, if that is promised; in some order.
+            // If unique keys are promised, only first copies are kept.
             let kept = |keys: Vec<K>| -> Vec<K> {
                 let mut seen = HashSet::new();
                 keys.into_iter().map(spread).filter(|&key| !unique || seen.insert(key)).collect()
             };
             let input = kept(keys);
-            // A set has the slots that it was built with: as many as the largest input takes.
+            // A set keeps the count of slots that it was built with, which must suit the largest
+            // input.
             let inputs = steps.iter().map(|step| if let Step::Rebuild(keys) = step { keys.len() } else { 0 });
             let most = inputs.chain([input.len()]).max().unwrap_or(0);
             let slots = spec.config(most).set_memory_bytes::<u64>(most).map_err(fail)? / 8 - header::WORDS;
             let steps = steps.into_iter().map(|step| step.with(kept));
-            // The first keys too, since a build of keys that share their slots may fail.
+            // The first keys are a rebuild, too, because a build of keys that share their slots may
+            // fail.
             let steps = std::iter::once(Step::Rebuild(input)).chain(steps).collect();
             let excused = |error: &Error, keys: &HashSet<K>| spec.excuses(error, keys);
             any_steps(
@@ -78,7 +80,7 @@ fn no_key_one_key_and_the_extremes() {
     edges::no_key_one_key_and_the_extremes(&default());
 }
 
-/// Checks the numbers of keys that a warp and a block take, and one more and one less.
+/// Checks counts of keys around the items of a warp and of a block.
 #[test]
 fn numbers_of_keys_around_what_kernels_take_at_once() {
     edges::numbers_of_keys_around(&default(), &[2, 8, 32, 64, 128, 256, 512, 1024, 2048, 65_536]);
@@ -93,7 +95,7 @@ fn copies_of_one_key_and_half_of_the_keys_twice() {
 
 #[test]
 fn rebuilds_with_more_and_fewer_and_no_keys() {
-    // A set has the slots that it was built with.
+    // A set keeps the count of slots that it was built with.
     edges::rebuilds_with_more_and_fewer_and_no_keys(|most| default().slots(most as u64 * 5 / 4), |_| (), |_| ());
 }
 
@@ -108,17 +110,17 @@ fn load_to_the_limit<K: Key>(engine: &TestEngine) {
     }
 }
 
-/// Checks keys that come twice, far apart. Most of the first ones have left their first slot when
-/// the second ones come, so many copies are left over. Each is erased, and the keys that passed
-/// through its slot are still found.
+/// Checks keys that occur twice, far apart. When the second copies are inserted, most first copies
+/// have left their first slot, so many copies remain. Each of these must be erased, and keys whose
+/// probes pass its slot must still be found.
 #[parameterized]
 fn copies_that_come_to_rest_in_two_slots_are_erased<K: Key>(engine: &TestEngine) {
     for (functions, slots) in [(2, 2.1), (3, 1.1), (4, 1.25), (5, 1.02)] {
         let _at = at(format!("{functions} functions, {slots} slots a key"));
         let once: Vec<K> = distinct_keys(engine.max_items.min(20_000) / 2, 3);
         let config = default().functions(functions).slots_per_pair(slots).restarts(200);
-        // In another order the second time, so that no two threads of a kind come to the same
-        // keys together.
+        // The second copies are in another order, so no two threads insert the same keys at the
+        // same time.
         let again = (0..once.len()).map(|i| once[i * 7919 % once.len()]);
         let keys: Vec<K> = once.iter().copied().chain(again).collect();
         let set = build(&engine.device, &config, &keys);
@@ -128,8 +130,8 @@ fn copies_that_come_to_rest_in_two_slots_are_erased<K: Key>(engine: &TestEngine)
     }
 }
 
-/// Checks two keys that share all their slots, with more copies than slots: the copies must not
-/// evict each other for ever. Threads drop copies, and the set must still have both keys.
+/// Checks two keys that share all their slots and have more copies than slots. The copies must not
+/// evict each other forever. Threads drop copies, and the set must still have both keys.
 #[parameterized]
 fn copies_of_keys_that_share_all_their_slots(engine: &TestEngine) {
     let config = default().functions(3).slots_per_pair(2.0).hash(linear(4_294_967_291));
@@ -138,14 +140,14 @@ fn copies_of_keys_that_share_all_their_slots(engine: &TestEngine) {
     let set = build(&engine.device, &config, &keys);
     assert_eq!(set.len(), 2);
     let head = set.table().header().download(engine.device.default_stream()).unwrap();
-    // With fewer threads at once copies may meet before a thread looks for them.
+    // With fewer threads at once, copies may be found before a thread drops one.
     let dropped = head[header::DROPPED as usize] == 1;
     assert!(dropped || engine.device.name() != "CPU", "no thread dropped a copy on seeing another one");
 }
 
-/// Checks tables of a few slots, where most keys have every slot among theirs. It takes a search to
-/// find a filler: a key that does not belong in the slot of a copy. If there is none the build
-/// starts again.
+/// Checks tables of a few slots, in which most keys may be in every slot. A search must find a
+/// filler: a key that does not belong in the slot of a copy. If there is none, the build starts
+/// again.
 #[test]
 fn copies_in_the_smallest_tables() {
     let device = Device::cpu();
@@ -164,8 +166,8 @@ fn copies_in_the_smallest_tables() {
         }
     }
     assert!(erased > 1000, "{erased} copies were erased");
-    // Five residues, each of which a function leads to a slot of its own: at times all keys have
-    // one slot among theirs.
+    // The keys have five residues, and each function maps each residue to a different slot. With
+    // some seeds, all keys can be in the same slot.
     for seed in 0..4000 {
         for keys in [[0u32, 5, 0, 5], [1, 6, 11, 1], [3, 8, 8, 3]] {
             let config = CuckooConfig::default().functions(5).seed(seed).restarts(1000).slots(5).hash(linear(5));
@@ -175,7 +177,7 @@ fn copies_in_the_smallest_tables() {
     assert!(restarts > 0);
 }
 
-/// Checks a chain limit of a few exchanges: most attempts fail, and one succeeds in the end.
+/// Checks a chain limit of a few exchanges, with which most attempts fail until one succeeds.
 #[test]
 fn restarts_lead_to_a_whole_table() {
     let keys: Vec<u32> = distinct_keys(300, 3);
@@ -187,7 +189,7 @@ fn restarts_lead_to_a_whole_table() {
     assert!(restarts.sum::<u32>() > 5, "the limit was too easy");
 }
 
-/// Checks that two sets of the same keys give the same answers, for any seed, number of functions
+/// Checks that two sets of the same keys give the same answers, for any seed, count of functions
 /// and order of the keys.
 #[parameterized]
 fn two_builds_of_the_same_keys_say_the_same(engine: &TestEngine) {
@@ -203,12 +205,12 @@ fn two_builds_of_the_same_keys_say_the_same(engine: &TestEngine) {
 #[test]
 fn a_broken_promise_of_unique_keys_loses_none_and_finds_no_others() {
     edges::a_broken_promise_of_unique_keys_loses_none_and_finds_no_others(&default(), |report, counted, keys| {
-        // If copies met, the build has noticed it and erased the others.
+        // If copies met, the build has noticed that and erased all but one.
         assert!(counted == keys || !report.repeated_keys, "{counted} of {keys} keys");
     });
 }
 
-/// Checks a million copies, in the order in which the CPU's cores come.
+/// Checks a million copies of a key, in the order in which the CPU's cores insert them.
 #[test]
 fn a_key_a_million_times_and_other_shares() {
     let device = &engines()[0].device;

@@ -35,7 +35,7 @@ fn a_configuration_that_makes_no_sense_is_refused(device: &Device) {
     assert_eq!(error, Error::Config(ConfigError::PrimeBelowSlots { prime: 257, slots: 258 }));
 }
 
-/// Checks that keys count as often as they come, since that many may be different.
+/// Checks that every copy of a key counts against the limit, since all keys may be different.
 #[parameterized]
 fn more_keys_than_fit_are_refused_and_leave_the_set_as_it_was(device: &Device) {
     const KEYS: u64 = 250;
@@ -65,7 +65,7 @@ fn what_belongs_to_another_device_and_other_lengths_are_refused_and_change_nothi
 #[parameterized]
 fn a_set_that_cannot_be_built_says_so_and_after_a_rebuild_it_is_empty(device: &Device) {
     let any: Vec<u64> = distinct_keys(100, 2);
-    // Five keys that share their four slots, among others and with copies.
+    // Five keys share their four slots, among other keys and with copies.
     let mut alike: Vec<u64> = (0..5).map(|i| 40 + i * 334_214_459).collect();
     alike.extend(alike.clone());
     alike.extend(&any[10..]);
@@ -94,8 +94,8 @@ fn a_set_that_cannot_be_built_says_so_and_after_a_rebuild_it_is_empty(device: &D
     holds(&set, &any);
 }
 
-/// Checks that the result of an operation has the first set's slots, and that the operation is
-/// refused as a build with these slots is.
+/// Checks that the result of an operation has the slots of the first set's configuration, and is
+/// refused like a build with these slots.
 #[test]
 fn the_result_of_an_operation_has_the_configuration_of_the_first_set() {
     let (wide, dense) = (default().seed(8).slots_per_pair(4.0), default().seed(6));
@@ -114,8 +114,8 @@ fn the_result_of_an_operation_has_the_configuration_of_the_first_set() {
     });
 }
 
-/// Returns keys of two classes that share their slots, many times, so that all kernels of a build
-/// run: threads drop copies.
+/// Returns many copies of two keys that share all their slots. Threads then drop copies, so all
+/// kernels of a build run.
 fn colliding_keys() -> (CuckooConfig, Vec<u64>) {
     let config = default().functions(3).slots_per_pair(2.0).hash(linear(4_294_967_291)).slots(6000);
     (config, (0..3000).map(|i| 40 + i % 2 * 4_294_967_291).collect())
@@ -141,8 +141,8 @@ fn whatever_fails_beside_a_set_it_stays_whole() {
     faults::whatever_fails_beside_a_set_it_stays_whole(&default(), launches, allocations);
 }
 
-/// Checks the memory that the configuration announces for a set. A build takes nothing besides,
-/// however often keys come; and a rebuild nothing at all.
+/// Checks the memory that the configuration announces for a set. A build takes no additional
+/// memory, however often keys are repeated, and a rebuild allocates nothing.
 #[test]
 fn memory_is_what_was_said_and_a_rebuild_takes_none() {
     fn with<K: Key>(config: &CuckooConfig) {

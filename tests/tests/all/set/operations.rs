@@ -1,5 +1,6 @@
-//! Union, intersection and difference beside the operations of `std::collections::HashSet`. Also
-//! the refusals of a set, the memory that it takes, and its state when its device fails.
+//! Union, intersection and difference, compared with the operations of `std::collections::HashSet`.
+//! The refusals of a set, the memory that it takes, and its state when its device fails are tested,
+//! too.
 
 use proptest::prelude::*;
 use std::sync::atomic::AtomicU32;
@@ -60,7 +61,8 @@ fn what_belongs_to_another_device_and_other_lengths_are_refused_and_change_nothi
     errors::what_belongs_to_another_device_and_other_lengths_are_refused(&PageConfig::default());
 }
 
-/// Checks keys that all belong to one page by the constants of a seed, with no restarts or some.
+/// Checks keys that all belong to one page under the constants of a seed, with and without
+/// restarts.
 #[test]
 fn a_set_that_cannot_be_built_says_so_and_after_a_rebuild_it_is_empty() {
     fn with<K: Key>(device: &Device) {

@@ -1,5 +1,5 @@
-//! The set beside `std::collections::HashSet`: any keys and operations, edge cases, and repeated
-//! keys, on every engine.
+//! The page set, compared with `std::collections::HashSet`: any keys and operations, edge cases,
+//! and repeated keys, on every engine.
 
 use proptest::prelude::*;
 use std::collections::HashSet;
@@ -14,7 +14,8 @@ fn default() -> PageConfig {
     PageConfig::default().seed(7)
 }
 
-/// Returns a configuration of so low a load that few keys are split, into about `pages` pages.
+/// Returns a configuration with such a low load that even few keys are split, into about `pages`
+/// pages.
 fn split_into(pages: u64, keys: usize) -> PageConfig {
     default().load((keys as f64 / (pages as f64 * 300.0 * 8.0)).clamp(1e-6, 0.8))
 }
@@ -40,7 +41,7 @@ fn any_keys_and_operations<K: Key>() {
             let config = PageConfig::default().load(load).seed(seed);
             let config = if unique { config.assume_unique() } else { config };
             let config = if timings { config.timings() } else { config };
-            // Each once, if that is promised; in some order.
+            // If unique keys are promised, only first copies are kept.
             let kept = |keys: Vec<K>| -> Vec<K> {
                 let mut seen = HashSet::new();
                 keys.into_iter().filter(|&key| !unique || seen.insert(key)).collect()
@@ -55,29 +56,29 @@ fn any_keys_and_operations<K: Key>() {
     );
 }
 
-/// Checks the numbers of keys that a lookup's warp and block, a bucket, a page and a split's tile
-/// hold, and one more and one less.
+/// Checks counts of keys around the keys of a lookup's warp and block, of a bucket, of a page, and
+/// of a split's tile.
 #[test]
 fn numbers_of_keys_around_what_kernels_take_at_once() {
     let borders = [8, 15, 16, 24, 32, 64, 128, 256, 384, 512, 1024, 1536, 2048, 4096, 6144, 8192, 16_384, 65_536];
     edges::numbers_of_keys_around(&default(), &borders);
 }
 
-/// Checks that the load is kept as far as possible, and that such sets can be built.
+/// Checks that sets have the requested load, up to 0.9, and that such sets can be built.
 #[parameterized]
 fn every_load_is_built_and_kept<K: Key>(engine: &TestEngine) {
     for load in [0.01, 0.3, 0.5, 0.8, 0.9, 1.0] {
         for n in [300, 2000, 60_000].into_iter().filter(|&n| n <= engine.max_items) {
             let set = build(&engine.device, &default().load(load), &distinct_keys::<K>(n, 5));
             let taken = set.len() as f64 / set.table().slots() as f64;
-            // Pages are rounded up by few buckets, of which the smallest table has 20.
+            // Pages are rounded up by a few buckets, and the smallest table has 20 buckets.
             assert!(taken <= load.min(0.9) && taken > load.min(0.9) * 0.8, "{taken} of {load}, {n} keys");
         }
     }
 }
 
-/// Checks, on the CPU, numbers of keys for which buckets have fifteen slots and 32 bits need fewer
-/// bytes.
+/// Checks, on the CPU, counts of keys for which buckets have fifteen slots, so 32-bit keys need
+/// fewer bytes.
 #[test]
 fn many_keys_take_short_tags() {
     let n = 4_500_000;
@@ -89,7 +90,7 @@ fn many_keys_take_short_tags() {
     check(&set, &keys.iter().chain(others).copied().collect(), keys).unwrap();
     let absent: Vec<u32> = distinct_keys::<u32>(n + 100_000, 3).split_off(n);
     assert!(set.contains_many(&absent).unwrap().iter().all(|found| !found));
-    // Slots are left empty before a table takes longer tags.
+    // A table leaves slots empty before it uses longer tags.
     let fewer = PageConfig::default().set_memory_bytes::<u32>(3_500_000).unwrap();
     assert!((32 * 327_686..33 * 327_686 + 1).contains(&fewer), "{fewer} bytes");
 }
@@ -108,7 +109,7 @@ fn a_key_a_million_times_and_other_shares() {
     assert_eq!(with::<u32>(&default(), 1_000_000, 1), (true, false));
     assert_eq!(with::<u64>(&default(), 1_000_000, 1), (true, false));
     assert!(with::<u32>(&default(), 2_000_000, 2).0);
-    // No tile has a skewed bin, and all together have more than the bin's capacity.
+    // No tile has a skewed bin, but all tiles together have more copies than the bin's capacity.
     assert_eq!(with::<u32>(&default(), 600_000, 480), (false, true));
     assert_eq!(with::<u64>(&default(), 600_000, 480), (false, true));
     for every in [3, 40, 100, 300, 1000, 3000] {
@@ -117,7 +118,7 @@ fn a_key_a_million_times_and_other_shares() {
     }
 }
 
-/// Checks more pages than one split can tell apart.
+/// Checks more pages than one split can distinguish.
 #[test]
 fn two_splits() {
     fn with<K: Key>(slots: u64, buckets: u64) {

@@ -1,6 +1,6 @@
 //! Edge cases of the sorted map: extreme keys and values, copies of keys, and sizes around every
-//! level of the index. Also bounds and ranges at both ends, rebuilds, clones, and a kernel that
-//! searches by itself.
+//! level of the index. Bounds and ranges at both ends, rebuilds, clones, and a kernel that searches
+//! directly are tested, too.
 
 use gpu_kernels::kernel;
 use gpu_kernels::seam::{Block, Global};
@@ -56,8 +56,8 @@ fn all_keys_equal() {
     with::<u64, u32>(1 << 40);
 }
 
-/// Checks sizes around whole groups, of the keys and of the index: 16 keys begin a second level,
-/// 256 a third, and so on.
+/// Checks sizes around whole groups of the keys and of the index: with 16 keys a second level
+/// begins, with 256 a third, and so on.
 #[test]
 fn sizes_around_every_level_of_the_index() {
     let around = |size: usize| [size - 1, size, size + 1];
@@ -72,8 +72,7 @@ fn sizes_around_every_level_of_the_index() {
     }
 }
 
-/// Checks six levels, a tile of the sort and the compaction begun anew many times, and repeated
-/// keys in all of them.
+/// Checks six levels, many tiles of the sort and the compaction, and repeated keys in all of them.
 #[test]
 fn more_than_a_million_pairs() {
     let mut keys: Vec<u32> = distinct_keys((1 << 20) + 17, 5);
@@ -93,7 +92,7 @@ fn sorted_input_forwards_and_backwards_and_keys_side_by_side(engine: &TestEngine
 #[parameterized(<u32, u32>, <u64, u32>)]
 fn bounds_and_ranges_of_maps_of_every_small_size<K: Key, V: Value>(device: &Device) {
     for size in 0..50usize {
-        // Every second number, up to the last of all.
+        // The keys are every second number, up to the highest one.
         let keys: Vec<K> = (0..size as u64).map(|i| K::from_u64(K::ALL_ONES.to_u64() - 2 * i)).collect();
         let map: SortedMap<K, V> = default().build(device, &keys, &values(size)).unwrap();
         let first = K::ALL_ONES.to_u64() - 2 * size as u64;
@@ -122,7 +121,7 @@ fn ranges_that_begin_and_end_at_the_extremes(device: &Device) {
     assert_eq!(map.range((Bound::Excluded(u32::MAX), Bound::Included(5))).unwrap(), 4..4);
     assert_eq!(map.range((Bound::Excluded(10), Bound::Excluded(20))).unwrap(), 2..2);
     assert_eq!(map.range((Bound::Excluded(9), Bound::Included(20))).unwrap(), 1..3);
-    // Backwards.
+    // The range ends before its begin.
     #[allow(clippy::reversed_empty_ranges, reason = "that is what is tested")]
     let backwards = 20..10;
     assert_eq!(map.range(backwards.clone()).unwrap(), 2..2);
@@ -149,7 +148,7 @@ fn a_broken_promise_of_unique_keys_gives_the_first_of_the_values(device: &Device
     let first: Vec<Option<u32>> =
         keys.iter().map(|key| keys.iter().position(|other| other == key).map(|place| place as u32)).collect();
     assert_eq!(map.get_many(&keys).unwrap(), first);
-    // Of a key all pairs are there, in input order.
+    // The range has all pairs of a key, in input order.
     let pairs = map.range_pairs(once[7]..=once[7]).unwrap();
     assert_eq!(pairs, [(once[7], 7), (once[7], 67), (once[7], 127)]);
     assert_eq!(map.range(u64::MAX..).unwrap(), 180..220);
@@ -197,7 +196,7 @@ pub struct LookPlan {
 }
 
 kernel! {
-    /// Writes the lower bound of each query, and its rank or `u32::MAX`.
+    /// Writes the lower bound of each query, and its rank, or `u32::MAX` for an absent key.
     Look<K: Key>, "look", threads 64;
     { queries: Global<K>, keys: Global<K>, lower: Global<u32>, stands: Global<u32>, plan: LookPlan }
 }
@@ -228,7 +227,7 @@ fn a_kernel_of_ones_own_searches_by_itself() {
     let map: SortedMap<u64, u32> = SortedMap::build(&device, &keys, &values(1000)).unwrap();
     let queries = Buffer::from_slice(&device, &[0u64, 1, 3, 2997, 2998, u64::MAX]).unwrap();
     let [mut lower, mut stands] = [(); 2].map(|()| Buffer::<u32>::zeroed(&device, 6).unwrap());
-    // SAFETY: six queries and as many outputs; keys and layout belong together.
+    // SAFETY: there are six queries and six of each output; keys and layout belong together.
     unsafe {
         stream.launch(6, |uses| Look::<u64> {
             queries: uses.read(&queries),

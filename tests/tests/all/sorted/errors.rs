@@ -1,7 +1,7 @@
 //! Every error that a user of the sorted map can cause, on every engine: its figures, its advice,
-//! and the state it leaves.
+//! and the map's state afterwards.
 //!
-//! `sorted/faults.rs` has the failures that come from the device.
+//! `sorted/faults.rs` tests device failures.
 
 use warpnest::error::InputError;
 use warpnest::types::{WordKey as Key, WordValue as Value};
@@ -31,8 +31,8 @@ fn more_pairs_than_a_map_can_have_are_refused() {
     }
 }
 
-/// Checks the bytes a pair: 8 and 4/15 for narrow pairs, and as much again and a little for the
-/// build.
+/// Checks the bytes a pair: 8 and 4/15 for 32-bit keys and values. The scratch of the build takes
+/// about the same again.
 #[test]
 fn the_memory_of_large_maps() {
     for pairs in [1 << 27, 1u64 << 31] {

@@ -1,5 +1,5 @@
-//! Device failures during a sorted map's build, and the memory that builds take. They check the
-//! state of the map afterwards, and that no byte is taken beyond what was announced.
+//! Device failures during a sorted map's build, and the memory that builds take. The tests check
+//! the state of the map afterwards, and that no memory is used beyond what was announced.
 
 use std::sync::atomic::Ordering::Relaxed;
 use warpnest::types::{WordKey as Key, WordValue as Value};
@@ -12,7 +12,7 @@ fn default() -> SortedConfig {
     SortedConfig::default()
 }
 
-/// Checks that an empty map has no bounds and no ranges either.
+/// Checks bounds and ranges; in an empty map they are all 0 or empty.
 fn has_bounds<K: Key, V: Value>(map: &SortedMap<K, V>) {
     let all = map.len() as u32;
     assert_eq!(map.upper_bound_many(&[K::ALL_ONES, K::ALL_ONES]).unwrap(), [all, all]);
@@ -37,7 +37,7 @@ fn whichever_launch_of_a_rebuild_fails_the_map_is_empty_and_can_be_built_again()
 fn whichever_allocation_of_a_rebuild_fails_the_map_is_empty_and_can_be_built_again() {
     let mut keys: Vec<u64> = distinct_keys(3000, 2);
     let failed = failing_allocations(&default().assume_unique(), &keys, has_bounds);
-    // Tiny keys and values, keys, values, scratch.
+    // Keys and values have a small allocation each, then come keys, values and scratch.
     assert_eq!(failed, 5);
     keys[100..500].fill(u64::MAX);
     assert_eq!(failing_allocations(&default(), &keys, has_bounds), 5);
@@ -75,7 +75,7 @@ fn whichever_allocation_of_another_operation_fails_nothing_is_left_of_it() {
     holds(&map, &keys, &keys);
 }
 
-/// Checks that a call on buffers makes one launch, or none, and allocates nothing.
+/// Checks that a call on buffers makes at most one launch and allocates nothing.
 #[test]
 fn work_on_buffers_allocates_nothing_and_leaves_the_map_alone_if_it_fails() {
     let (device, counts) = counting();

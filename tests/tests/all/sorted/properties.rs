@@ -1,5 +1,5 @@
-//! The sorted map beside `std::collections::BTreeMap`: sequences of rebuilds, lookups, bounds and
-//! ranges, on every engine.
+//! The sorted map, compared with `std::collections::BTreeMap` through sequences of rebuilds,
+//! lookups, bounds and ranges, on every engine.
 
 use proptest::prelude::*;
 use std::collections::{BTreeMap, HashSet};
@@ -25,7 +25,7 @@ enum Step<K, V> {
 
 fn pairs<K: Key, V: Value>(most: usize) -> impl Strategy<Value = Vec<(K, V)>> {
     let of = |most| prop::collection::vec((key::<K>(), any::<u64>().prop_map(V::from_u64)), 0..most);
-    // Few keys as well: then the whole map is a group or two.
+    // Some inputs have few keys, so the whole map is one or two groups.
     prop_oneof![2 => of(most), 1 => of(40)]
 }
 
@@ -70,7 +70,7 @@ fn case<K: Key, V: Value>(most: usize) -> impl Strategy<Value = Case<K, V>> {
     )
 }
 
-/// Returns the pairs to build from: the first of each key, if keys are to be unique.
+/// Returns the pairs to build from: only the first pair of each key if keys must be unique.
 fn kept<K: Key, V: Value>(unique: bool, pairs: &[(K, V)]) -> (Vec<K>, Vec<V>) {
     let mut seen = HashSet::new();
     pairs.iter().copied().filter(|pair| !unique || seen.insert(pair.0)).unzip()

@@ -1,4 +1,4 @@
-//! Rows that cores divide among them: the same answers, whatever their number.
+//! Rows that several cores process: answers must not depend on the count of cores.
 
 use super::hashers::HASHERS;
 use super::reference::{Reference, batches_are_right, map_is_right, unique_is_right};
@@ -33,7 +33,8 @@ fn rows_have_the_same_ids_whatever_the_number_of_cores() {
         right("different", &(0..n).map(row).collect::<Vec<_>>());
         right("equal", &vec![b"the".to_vec(); n]);
         right("eight rows a string", &(0..n).map(|i| row(i * 7919 % n / 8)).collect::<Vec<_>>());
-        // Most rows have few strings, and later chunks have strings that earlier ones lack.
+        // Most rows have few strings, and later chunks have strings that earlier chunks do not
+        // have.
         right("skewed", &(0..n).map(|i| row(i >> (((i * 2_654_435_761) >> 20) % 16))).collect::<Vec<_>>());
     }
 }
@@ -49,6 +50,6 @@ fn chosen_strings_that_share_one_hash_take_little_longer_than_others() {
         map_is_right(&Device::cpu(), &StringConfig::default().hasher(hasher), &rows);
         start.elapsed()
     });
-    // Were all strings compared with each other, it would be a thousand times as long.
+    // If all strings were compared with each other, it would take a thousand times as long.
     assert!(times[1] < 30 * times[0], "{times:?}");
 }

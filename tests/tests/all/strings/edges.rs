@@ -1,4 +1,4 @@
-//! Strings at the edges of what there is, on every engine; and what is refused.
+//! Edge cases of strings, on every engine, and requests that are refused.
 
 use super::hashers::HASHERS;
 use super::reference::{Reference, batches_are_right, map_is_right, unique_is_right};
@@ -29,7 +29,7 @@ fn no_rows_and_empty_strings_and_zeros_and_what_is_no_utf_8(engine: &TestEngine)
     all_are_right(device, &(0..40).map(|zeros| vec![0; zeros % 20]).collect::<Vec<_>>());
     all_are_right(device, &(0..=255).map(|byte| vec![byte]).collect::<Vec<_>>());
     all_are_right(device, &[vec![0xff, 0xfe], vec![0xff], vec![0xc3, 0x28], vec![0xff, 0xfe], vec![]]);
-    // Strings are hashed by the host: the longest need not be tried on each engine.
+    // The host hashes strings, so the longest ones are not needed on each engine.
     let bytes = vec![7; if engine.max_items > 2000 { 1 << 16 } else { 1 << 10 }];
     let long = |last: u8| [&bytes[..], &[last]].concat();
     all_are_right(device, &[long(1), long(2), long(1), bytes.clone(), long(2)]);

@@ -1,4 +1,4 @@
-//! Strings after any kind of failure of any device operation.
+//! The state of tables of strings after any kind of failure of any device operation.
 
 use super::hashers::HASHERS;
 use super::reference::{Reference, answers_are_right};

@@ -2,14 +2,15 @@
 
 use std::hash::{BuildHasher, DefaultHasher, Hasher};
 
-/// A hasher that keeps some bits of a good hash.
+/// A hasher that keeps only some bits of a good hash.
 #[derive(Clone, Copy, Debug)]
 pub struct Narrow {
     /// The bits that are kept.
     pub mask: u64,
 }
 
-/// No bits: all strings share one hash. A few low ones, and a few high ones: most share one. All.
+/// The hashers keep no bits (all hashes are equal), a few low or a few high bits (most are equal),
+/// and all bits.
 pub const HASHERS: [Narrow; 4] =
     [Narrow { mask: 0 }, Narrow { mask: 0b111 }, Narrow { mask: 0b11 << 62 | 1 << 32 }, Narrow { mask: u64::MAX }];
 

@@ -1,4 +1,5 @@
-//! Strings beside `HashMap`, on every engine, with hashers of which some give few hashes.
+//! Tables of strings, compared with `HashMap` on every engine; some hashers have few different
+//! hashes.
 
 use super::hashers::HASHERS;
 use super::reference::{Reference, batches_are_right, map_is_right, unique_is_right};
@@ -8,9 +9,10 @@ use warpnest::strings::{RandomState, StringColumn, StringConfig};
 use warpnest::{CuckooConfig, PageConfig, SortedConfig, TwoLevelConfig};
 use warpnest_tests::{TestEngine, on_every_engine};
 
-/// Returns a strategy for rows: strings of a few words that repeat, and of any bytes, also none.
+/// Returns a strategy for rows: strings from a few words, which repeat, and strings of any bytes,
+/// including the empty string.
 fn rows(engine: &TestEngine) -> impl Strategy<Value = Vec<Vec<u8>>> + use<> {
-    // Not `prop_oneof`, each of whose values keeps a random number generator.
+    // `prop_oneof` would keep a random number generator for each value.
     let string = (0..8u32, any::<[u8; 12]>(), 0..=12usize).prop_map(|(kind, bytes, length)| match kind {
         0..5 => format!("word {}", bytes[0] % 50).into_bytes(),
         5 => vec![bytes[0] % 2; length],

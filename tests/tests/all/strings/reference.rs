@@ -1,4 +1,4 @@
-//! What strings should give, by a `HashMap` of the strings themselves.
+//! The expected results of tables of strings, from a `HashMap` of the strings themselves.
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -6,7 +6,7 @@ use warpnest::Device;
 use warpnest::design::Builds;
 use warpnest::strings::{StringConfig, StringCounts, StringIds, StringMap, Strings, unique_with_hasher};
 
-/// Rows by their strings, in the order of first appearance.
+/// The rows of each string, in the order of first appearance.
 #[derive(Debug, Default)]
 pub struct Reference {
     pub strings: Vec<Vec<u8>>,
@@ -35,7 +35,7 @@ impl Reference {
         reference
     }
 
-    /// Returns strings that are not there, or may be: shorter, longer and changed ones.
+    /// Returns strings that may be absent: shorter, longer and changed ones.
     fn others(&self) -> impl Iterator<Item = Vec<u8>> {
         self.strings.iter().flat_map(|string| {
             let longer = [&string[..], &[0]].concat();
@@ -46,7 +46,7 @@ impl Reference {
     }
 }
 
-/// Fails unless `unique` is right for a column of these rows.
+/// Fails unless the result of `unique` is right for a column of these rows.
 #[track_caller]
 pub fn unique_is_right(
     device: &Device,
@@ -60,7 +60,7 @@ pub fn unique_is_right(
     assert_eq!((unique.len(), unique.is_empty()), (reference.strings.len(), reference.strings.is_empty()));
 }
 
-/// Fails unless an interner and a counter are right that get rows in batches.
+/// Fails unless an interner and a counter that receive the rows in batches are right.
 #[track_caller]
 pub fn batches_are_right(device: &Device, rows: &[Vec<u8>], batch: usize, hasher: &(impl BuildHasher + Clone + Sync)) {
     let reference = Reference::of(rows);
@@ -97,7 +97,7 @@ pub fn batches_are_right(device: &Device, rows: &[Vec<u8>], batch: usize, hasher
     }
 }
 
-/// Fails unless a map of strings to their rows is right.
+/// Fails unless a map from strings to their rows is right.
 #[track_caller]
 pub fn map_is_right<D: Builds, S: BuildHasher + Clone + Sync>(
     device: &Device,
@@ -110,7 +110,7 @@ pub fn map_is_right<D: Builds, S: BuildHasher + Clone + Sync>(
     answers_are_right(&config.build_from_pairs(device, pairs).unwrap(), rows);
 }
 
-/// Fails unless a map of strings to their rows answers right.
+/// Fails unless a map from strings to their rows gives right answers.
 #[track_caller]
 pub fn answers_are_right<D: Builds, S: BuildHasher + Clone + Sync>(map: &StringMap<String, D, S>, rows: &[Vec<u8>]) {
     let reference = Reference::of(rows);

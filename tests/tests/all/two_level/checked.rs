@@ -1,5 +1,5 @@
-//! The checking engine on the build of a bucket: it finds a planted missing barrier, and none
-//! missing in the library's build.
+//! The checking engine on the build of a bucket: it finds a barrier that is missing on purpose, and
+//! no missing barrier in the library's build.
 
 use gpu_kernels::kernel;
 use gpu_kernels::seam::{Block, Global, Kernel, Shared, checked::Checker};
@@ -10,10 +10,9 @@ use warpnest::{Device, TwoLevelConfig};
 use warpnest_tests::{CheckedRunner, distinct_keys};
 
 kernel! {
-    /// A bucket's build in small, one item a thread, two sub-tables of 64 slots: the same steps as
-    /// in the library. Each step has a number, and `missing` is the number of the one after which
-    /// the barrier is left out. `out` becomes each thread's slot, and behind them the number of
-    /// threads without a slot in the end.
+    /// A small version of a bucket's build, with one item a thread, two sub-tables of 64 slots, and
+    /// the same steps as in the library. The barrier after step `missing` is left out. `out`
+    /// receives each thread's slot, and then the count of threads without a slot at the end.
     SmallBucket<>, "test_small_bucket", threads 64, shared slots: u32 = 128;
     { keys: Global<u32>, out: Global<u32>, seed: u32, missing: u32 }
 }
@@ -82,11 +81,11 @@ impl SmallBucket {
     }
 }
 
-/// Returns the conflicts of a run, and its output.
+/// Returns the count of conflicts of a run, and its output.
 fn small_bucket(seed: u32, shuffle: u64, missing: u32) -> (u64, Vec<u32>) {
     let mut keys: Vec<u32> = distinct_keys(64, 5);
     let (mut out, checker) = (vec![0; 65], Checker::new(shuffle));
-    // SAFETY: 64 keys and 65 words, which outlive the run.
+    // SAFETY: 64 keys and 65 words outlive the run.
     unsafe {
         let (keys, out) = (Global::new(keys.as_mut_ptr()), Global::new(out.as_mut_ptr()));
         SmallBucket { keys, out, seed, missing }.run_checked(0, 1, &checker);
@@ -115,15 +114,14 @@ fn each_barrier_of_a_bucket_that_is_left_out_is_noticed() {
     let seed = good_seed();
     for missing in 1..=3 {
         let noticed = (0..50).filter(|&shuffle| small_bucket(seed, shuffle, missing).0 > 0).count();
-        // In a few orders no two items that lost in the first sub-table meet in the second: then
-        // nothing goes wrong there.
+        // In a few orders, no two items that lost in the first sub-table compete in the second, so
+        // there is no conflict.
         let least = if missing == 3 { 40 } else { 50 };
         assert!(noticed >= least, "barrier {missing}: noticed in {noticed} orders of 50");
     }
 }
 
-/// Builds on a checking engine, where a conflict in any kernel is an error, and looks everything
-/// up.
+/// Builds on a checking engine, where a conflict in any kernel is an error, and looks up all keys.
 fn no_conflicts<K: Key, V: Value>(config: &TwoLevelConfig, keys: &[K]) {
     for shuffle in [1, 2, 3] {
         let device = Device::from_engine(HostEngine::new(CheckedRunner::new(shuffle))).unwrap();
@@ -139,7 +137,8 @@ fn no_conflicts<K: Key, V: Value>(config: &TwoLevelConfig, keys: &[K]) {
 
 fn inputs<K: Key, V: Value>() {
     let default = TwoLevelConfig::default().seed(3).statistics();
-    // Full buckets, which take many rounds and several seeds; and four sub-tables.
+    // One configuration has full buckets, with many rounds and several seeds; the other has four
+    // sub-tables.
     let full = default.clone().items_per_bucket(512.0).restarts(100);
     let small = default.clone().bucket_capacity(64).sub_tables(4, 16).items_per_bucket(40.0).seeds(100, 3);
     let any: Vec<K> = distinct_keys(512, 1);

@@ -1,8 +1,8 @@
 //! Edge cases of the two-level map: extreme keys and values, copies of keys, sizes around every
 //! bound, and rebuilds.
 //!
-//! `two_level/faults.rs` has the memory that it takes, `two_level/restarts.rs` the attempts that
-//! fail.
+//! `two_level/faults.rs` tests the memory that it takes, and `two_level/restarts.rs` the attempts
+//! that fail.
 
 use warpnest::design::HashFamily;
 use warpnest::two_level::TwoLevelReport;
@@ -15,8 +15,8 @@ fn default() -> TwoLevelConfig {
     TwoLevelConfig::default().seed(11)
 }
 
-/// Returns a configuration with small buckets, so that the few items of the slow engines fill
-/// several and their copies overflow one.
+/// Returns a configuration with small buckets, so the few items of the slow engines fill several
+/// buckets, and copies overflow one.
 fn small() -> TwoLevelConfig {
     default().bucket_capacity(64).items_per_bucket(40.0).sub_tables(3, 32)
 }
@@ -51,7 +51,7 @@ fn all_keys_equal_are_sorted_if_they_are_more_than_a_bucket_holds_and_only_then(
         let sorted = |report: &TwoLevelReport, pairs| {
             assert_eq!((report.sorted, report.overflows), if pairs > 64 { (true, 2) } else { (false, 0) }, "{pairs}");
         };
-        // 64 copies alone in their bucket just fit; 65 do not.
+        // A bucket can hold 64 copies alone, but not 65.
         for most in [2, 40, 65, 5000] {
             check::<K, V>(&small(), most, |n| vec![K::from_u64(key); n], sorted);
         }
@@ -86,7 +86,7 @@ fn many_copies_of_one_key_among_others_leave_the_others_alone() {
 #[test]
 fn the_last_pair_wins_in_every_order_of_repeated_pairs() {
     edges::the_last_pair_wins_in_every_order_of_repeated_pairs(|_| default(), |_, _| {});
-    // In the buckets and, with so many copies that they overflow, by the sort.
+    // The buckets resolve the copies, or the sort does if they overflow.
     let config = default().bucket_capacity(16).items_per_bucket(2.0).sub_tables(3, 16);
     edges::the_last_pair_wins_in_every_order_of_repeated_pairs(
         |_| config.clone(),
@@ -99,7 +99,7 @@ fn a_broken_promise_of_unique_keys_gives_one_of_the_values_whole(engine: &TestEn
     let once: Vec<u64> = distinct_keys(60, 4);
     let mut keys = once.repeat(3);
     keys.extend([u64::MAX; 3]);
-    // The two halves of a value agree.
+    // Both halves of a value are equal.
     let values: Vec<u64> = (1..=183).map(|i| i << 32 | i).collect();
     let map = small().assume_unique().build(&engine.device, &keys, &values).unwrap();
     assert_eq!((map.len(), map.report().sorted), (183, false), "on {}", engine.device.name());
@@ -117,7 +117,7 @@ fn sequential_and_strided_keys() {
         let config = small().hash(family).sub_table_hash(family);
         for lg in 0..=24 {
             let unique = |report: &TwoLevelReport, _| assert!(!report.sorted, "stride 2^{lg}: {report:?}");
-            // No more keys than the stride leaves, so that all differ.
+            // The stride limits the count of keys, so all keys differ.
             let most = 2000.min(1 << (32 - lg));
             check::<u32, u32>(&config, most, |n| (0..n as u32).map(|i| i << lg).collect(), unique);
             check::<u64, u32>(&config, 1000, |n| (0..n as u64).map(|i| i << lg).collect(), unique);
@@ -152,7 +152,7 @@ fn sizes_around_powers_of_two_and_around_what_buckets_hold() {
 
 #[parameterized]
 fn a_bucket_filled_to_its_capacity(engine: &TestEngine) {
-    // 512 items in 576 slots: more than one seed may be needed, and scratch for one attempt is
+    // With 512 items in 576 slots, more than one seed may be needed; scratch for one attempt is
     // enough.
     for (size, buckets) in [(511, 1), (512, 1), (513, 2)] {
         let keys: Vec<u64> = distinct_keys(size, 12);
@@ -160,13 +160,12 @@ fn a_bucket_filled_to_its_capacity(engine: &TestEngine) {
         let map = build::<_, _, u32>(&engine.device, &config, &keys, &values(size));
         assert_eq!((map.table().buckets(), map.report().overflows, map.report().sorted), (buckets, 0, false));
     }
-    // A capacity of one: a bucket for each key, which only luck fills without overflow. One
-    // pair needs none.
+    // With a capacity of one, most builds of several keys overflow. A single pair always fits.
     build(&engine.device, &default().bucket_capacity(1).items_per_bucket(1.0).sub_tables(2, 1), &[9u32], &[1u32]);
 }
 
-/// Returns a configuration of one pair a bucket, so that the number of buckets is exact, and the
-/// digits that order the pairs by it.
+/// Returns a configuration of one pair a bucket, so the count of buckets is exact, and so are the
+/// digits by which the pairs are sorted.
 fn tiny_buckets() -> TwoLevelConfig {
     default().bucket_capacity(16).items_per_bucket(1.0).sub_tables(3, 8)
 }
@@ -195,7 +194,7 @@ fn numbers_of_buckets_around_what_two_passes_hold_and_more_than_a_million() {
 
 #[test]
 fn rebuilds_with_more_and_fewer_and_no_pairs() {
-    // With copies that cause a sort, or that share buckets.
+    // Some rebuilds have copies that cause a sort, or copies that share buckets.
     edges::rebuilds_with_more_and_fewer_and_no_pairs(|_| small());
 }
 
@@ -223,8 +222,8 @@ fn stages_and_rounds_are_reported_if_they_are_asked_for_and_only_then(engine: &T
         let each = [stages.initialization, stages.count, stages.scan, stages.shuffle, stages.cuckoo];
         assert!(each.iter().all(|&milliseconds| (0.0..60_000.0).contains(&milliseconds)), "{stages:?}");
         assert!((stages.total() - each.iter().sum::<f64>()).abs() < 1e-9);
-        // To build the buckets takes a while, and with several buckets so does each of the
-        // stages before.
+        // Building the buckets takes measurable time. If there are several buckets, every earlier
+        // stage does, too.
         assert!(stages.cuckoo > 0.0 && (pairs < 250 || each.iter().all(|&time| time > 0.0)), "{stages:?}");
 
         let counted = build::<_, _, u32>(&engine.device, &small().statistics(), &keys, &values(pairs));
@@ -232,7 +231,7 @@ fn stages_and_rounds_are_reported_if_they_are_asked_for_and_only_then(engine: &T
         let (most, all) = counted.report().rounds.expect("they were asked for");
         let (buckets, reseeded) = (counted.table().buckets(), counted.report().reseeded);
         assert!((1..=50).contains(&most) && all >= buckets && all <= most * (buckets + reseeded), "{most}, {all}");
-        // Without two keys there is nothing to move, and the round counts show it.
+        // With fewer than two keys nothing is moved, so there is one round.
         assert!(pairs > 1 || (most, all) == (1, 1), "{most}, {all}");
     }
     // A bucket that is nearly full takes more than one round.

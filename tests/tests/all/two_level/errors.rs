@@ -1,8 +1,8 @@
 //! Every error that a user of the two-level map can cause, on every engine: its figures, its
-//! advice, and the state it leaves.
+//! advice, and the map's state afterwards.
 //!
-//! `two_level/restarts.rs` has the builds that fail, `two_level/faults.rs` the failures that come
-//! from the device.
+//! `two_level/restarts.rs` tests the builds that fail, and `two_level/faults.rs` tests device
+//! failures.
 
 use std::time::Duration;
 use warpnest::error::{BuildError, ConfigError, InputError};
@@ -44,7 +44,8 @@ fn buckets_of_sizes_that_are_none_are_refused(device: &Device) {
     default().bucket_capacity(1).build(device, &[9u32], &[1u32]).unwrap();
 }
 
-/// Checks that an invalid capacity is refused at once, whatever the mean of such buckets would be.
+/// Checks that an invalid capacity is refused immediately, whatever the mean count of items of such
+/// buckets would be.
 #[test]
 fn a_senseless_capacity_is_refused_without_delay() {
     for capacity in [50_000_000, 1 << 30, u32::MAX - 1000, u32::MAX] {
@@ -106,7 +107,7 @@ fn more_pairs_and_slots_than_can_be_numbered_are_refused() {
     let bytes = |config: &TwoLevelConfig, pairs| config.memory_bytes::<u32, u32>(pairs);
     let most = u32::MAX as u64;
     errors::more_pairs_than_a_map_can_have_are_refused(&default(), most);
-    // 576 slots for each pair: 7,456,540 buckets are the most that 2^32 - 2 slots make.
+    // With 576 slots for each pair, 2^32 - 2 slots are enough for at most 7,456,540 buckets.
     let one_each = default().items_per_bucket(1.0);
     let limit = most - 1;
     assert_eq!(bytes(&one_each, 7_456_540), Ok(8 * (7_456_540 * 576 + 4 + 8) + 4 * 7_456_540));
@@ -114,7 +115,8 @@ fn more_pairs_and_slots_than_can_be_numbered_are_refused() {
     assert_eq!(error, Error::Input(InputError::TooManySlots { asked: 7_456_541 * 576, limit }));
     says(&error, &[&(7_456_541u64 * 576).to_string(), &limit.to_string(), "build several tables"]);
     assert!(matches!(bytes(&default(), most as usize), Err(Error::Input(InputError::TooManySlots { .. }))));
-    // As few slots as may be: 512 for each 512 pairs, and the last bucket is one too many.
+    // These buckets have the fewest possible slots, 512 for 512 pairs; the last bucket exceeds the
+    // limit.
     let full = default().items_per_bucket(512.0).sub_tables(4, 128);
     assert!(bytes(&full, (most - 512) as usize).is_ok());
     assert_eq!(bytes(&full, most as usize), Err(Error::Input(InputError::TooManySlots { asked: 1 << 32, limit })));
@@ -128,7 +130,7 @@ fn a_modulus_that_is_no_prime_is_refused_on_both_levels() {
 
 #[parameterized]
 fn a_prime_below_the_number_of_buckets_or_of_a_sub_tables_slots_is_refused_and_one_equal_to_it_is_not(device: &Device) {
-    // A pair a bucket: 13 buckets for 13 pairs.
+    // With one pair a bucket, 13 pairs have 13 buckets.
     let config = default().items_per_bucket(1.0).bucket_capacity(16).sub_tables(4, 8).hash(linear(13));
     let error = refused(device, &config, 14);
     assert_eq!(error, Error::Config(ConfigError::PrimeBelowSlots { prime: 13, slots: 14 }));
@@ -136,7 +138,7 @@ fn a_prime_below_the_number_of_buckets_or_of_a_sub_tables_slots_is_refused_and_o
     let keys: Vec<u64> = (100..113).collect();
     let mut map = config.build(device, &keys, &keys).unwrap();
     holds(&map, &keys, &keys);
-    // One pair more: refused, and the map is as it was.
+    // A rebuild with one more pair is refused and changes nothing.
     let report = map.report().clone();
     let more = Buffer::from_slice(device, &distinct_keys::<u64>(14, 9)).unwrap();
     assert_eq!(map.rebuild(&more, &more).unwrap_err(), error);
@@ -153,7 +155,7 @@ fn a_prime_below_the_number_of_buckets_or_of_a_sub_tables_slots_is_refused_and_o
 #[parameterized]
 fn a_rebuild_that_fails_leaves_an_empty_map_and_the_report_of_the_last_that_did_not(device: &Device) {
     let keys: Vec<u64> = distinct_keys(64, 4);
-    // 64 items in 64 slots find no seed, 20 do.
+    // No seed is found for 64 items in 64 slots, but one for 20.
     let shape = default().bucket_capacity(64).items_per_bucket(64.0).sub_tables(2, 32);
     let config = shape.seeds(5, 20).restarts(1);
     let mut map = built::build(device, &config, &keys[..20], &keys[..20]);

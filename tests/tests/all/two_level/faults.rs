@@ -1,5 +1,5 @@
-//! Device failures during a two-level build, and the memory that builds take. They check the state
-//! of the map afterwards, and that no byte is taken beyond what was announced.
+//! Device failures during a two-level build, and the memory that builds take. The tests check the
+//! state of the map afterwards, and that no memory is used beyond what was announced.
 
 use warpnest::TwoLevelConfig;
 use warpnest_tests::built::faults::{self, failing_allocations, failing_launches, memory_is_as_said, times};
@@ -12,11 +12,12 @@ fn small() -> TwoLevelConfig {
 #[test]
 fn whichever_launch_of_a_rebuild_fails_the_map_is_empty_and_can_be_built_again() {
     let mut keys: Vec<u32> = distinct_keys(300, 2);
-    // Enough copies to cause a sort, so that all kernels run; and the key with a cell of its own.
+    // There are enough copies to cause a sort, so all kernels run, and the key with a cell of its
+    // own is included.
     keys[100..200].fill(77);
     keys[7] = u32::MAX;
     let kernels = failing_launches(&small(), &keys, |map| assert!(map.report().sorted));
-    // Two attempts that overflow, the sort, and one that succeeds.
+    // Two attempts overflow, then the pairs are sorted, and one more attempt succeeds.
     assert_eq!(times(&kernels, ["two_level_starts", "two_level_build"]), [3, 3], "{kernels:?}");
     assert_eq!(times(&kernels, ["last_of_each", "compact"]), [1, 2], "{kernels:?}");
     assert_eq!(times(&kernels, ["radix_histogram", "scan", "radix_partition"]), [4, 4, 3 + 4], "{kernels:?}");

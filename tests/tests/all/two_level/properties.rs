@@ -1,4 +1,5 @@
-//! The two-level map beside `std::collections::HashMap`, in every configuration, on every engine.
+//! The two-level map, compared with `std::collections::HashMap` in every configuration on every
+//! engine.
 
 use proptest::prelude::*;
 use std::collections::HashMap;
@@ -8,18 +9,19 @@ use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Error, TwoLevelConfig};
 use warpnest_tests::{TestEngine, family, key, maps, on_every_engine};
 
-/// Returns a strategy for configurations that build tables of any keys: small buckets too, so that
-/// small inputs have many of them. With each comes whether one of its hash families is weak.
+/// Returns a strategy for configurations that can hold any keys, also with small buckets, so small
+/// inputs have many buckets. The flag says whether one of the hash families is weak.
 fn config() -> impl Strategy<Value = (TwoLevelConfig, bool)> {
     let shape = (16u32..=512, 0.05..0.6f64, 2u32..=4, 1.0..2.0f64);
     (shape, family(), family(), any::<u64>(), any::<bool>()).prop_map(
         |((capacity, fill, tables, slack), first, second, seed, statistics)| {
-            // Slots for each item of a full bucket: one that is not far from full must still find a
-            // seed.
+            // A bucket has enough slots for each item that a seed can be found even if the bucket
+            // is nearly full.
             let least = [2.6, 1.5, 1.4][tables as usize - 2];
             let capacity = capacity.min((1024.0 / least) as u32);
             let slots = ((capacity as f64 * least * slack / tables as f64).ceil() as u32).min(1024 / tables);
-            // Where keys share their slots under all constants, more attempts fail, too.
+            // If keys share their slots under all constants, more attempts fail, so only few are
+            // allowed.
             let weak = [first, second].iter().any(|family| *family != HashFamily::Mix);
             let config = TwoLevelConfig::default()
                 .bucket_capacity(capacity)
@@ -46,8 +48,8 @@ fn check<K: Key, V: Value>(
     let reference: HashMap<K, V> = pairs.iter().copied().collect();
     let map = match config.build(&engine.device, &keys, &values) {
         Ok(map) => map,
-        // Keys that agree modulo the prime, or in all but high bits, share bucket and slots under
-        // the weak families.
+        // Under the weak families, keys that are equal modulo the prime, or in all except their
+        // high bits, share their bucket and slots.
         Err(Error::BuildFailed(BuildError::TwoLevel { .. })) if weak => return Ok(()),
         Err(error) => return Err(TestCaseError::fail(format!("{config:?}: {error}"))),
     };

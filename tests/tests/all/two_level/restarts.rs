@@ -1,7 +1,7 @@
-//! The three kinds of failure of an attempt of a two-level build, each forced, and Sahu's variant
-//! up to its limit.
+//! The three ways in which an attempt of a two-level build can fail, each of them forced, and
+//! Sahu's variant up to its limit.
 //!
-//! A bucket overflows by chance, a bucket overflows because its keys were chosen so, or a bucket
+//! A bucket overflows by chance, a bucket overflows because its keys were chosen to, or a bucket
 //! finds no seed.
 
 use gpu_kernels::types::KeyWord as _;
@@ -21,7 +21,7 @@ fn values_of(keys: &[u32]) -> Vec<u64> {
     keys.iter().map(|&key| value_of(key)).collect()
 }
 
-/// Fails unless the map holds `keys`, which are unique, each with its value, and nothing else.
+/// Fails unless the map has `keys`, which are unique, each with its value, and nothing else.
 fn holds(map: &TwoLevelMap<u32, u64>, keys: &[u32]) {
     maps::holds(map, keys, &values_of(keys));
 }
@@ -30,8 +30,8 @@ fn build(engine: &TestEngine, config: &TwoLevelConfig, keys: &[u32]) -> warpnest
     config.build(&engine.device, keys, &values_of(keys))
 }
 
-/// Returns a configuration of small buckets whose slots are so many that only the first level can
-/// fail: about 20 of up to 16 items.
+/// Returns a configuration of small buckets, about 20 for 200 keys, with up to 16 items. They have
+/// so many slots that only the first level can fail.
 fn small_buckets() -> TwoLevelConfig {
     TwoLevelConfig::default().bucket_capacity(16).items_per_bucket(10.0).sub_tables(3, 32)
 }
@@ -50,7 +50,8 @@ fn seed_with_overflows(config: &TwoLevelConfig, keys: &[u32], overflows: u32) ->
 fn a_bucket_that_overflows_by_chance_costs_one_restart_and_no_sort(engine: &TestEngine) {
     let keys: Vec<u32> = distinct_keys(200, 31);
     let seed = seed_with_overflows(&small_buckets(), &keys, 1);
-    // The seed alone decides which keys go to which bucket, so it is the same on every engine.
+    // The seed alone determines which keys go to which bucket, so the buckets are the same on every
+    // engine.
     let map = build(engine, &small_buckets().seed(seed), &keys).unwrap();
     let report = map.report();
     let name = engine.device.name();
@@ -74,7 +75,7 @@ fn two_overflows_of_unique_keys_sort_them_in_vain_and_lose_none() {
             let map = build(engine, &small_buckets().seed(seed), &keys).unwrap();
             assert_eq!((map.report().overflows, map.report().sorted), (overflows, true), "on {}", engine.device.name());
             holds(&map, &keys);
-            // With the promise of unique keys there is no sort.
+            // If unique keys are promised, there is no sort.
             let map = build(engine, &small_buckets().seed(seed).assume_unique(), &keys).unwrap();
             assert_eq!((map.report().overflows, map.report().sorted), (overflows, false));
             holds(&map, &keys);
@@ -82,7 +83,7 @@ fn two_overflows_of_unique_keys_sort_them_in_vain_and_lose_none() {
     }
 }
 
-/// Returns `many` unique keys that `map`'s constants send to bucket `bucket`.
+/// Returns `many` unique keys that belong to bucket `bucket` under `map`'s constants.
 fn keys_of_bucket<K: Key, V: warpnest::Value>(map: &TwoLevelMap<K, V>, bucket: u32, many: usize) -> Vec<K> {
     let candidates = (0..u32::MAX as u64).map(|i| K::from_u64(i.wrapping_mul(0x9e37_79b9) & 0xffff_ffff));
     candidates.filter(|&key| map.table().layout().bucket(key) == bucket).take(many).collect()
@@ -92,8 +93,7 @@ fn keys_of_bucket<K: Key, V: warpnest::Value>(map: &TwoLevelMap<K, V>, bucket: u
 fn keys_chosen_to_fall_into_one_bucket_are_spread_by_the_next_constants(engine: &TestEngine) {
     const PAIRS: usize = 200;
     let others: Vec<u32> = distinct_keys(PAIRS, 33);
-    // A seed with which the other keys need no restart, so that the layout comes from the first
-    // attempt.
+    // With this seed the other keys need no restart, so the layout comes from the first attempt.
     let seed = seed_with_overflows(&small_buckets(), &others, 0);
     let name = engine.device.name();
     for (bucket, chosen) in [(0, 17), (7, 40), (19, PAIRS)] {
@@ -102,13 +102,13 @@ fn keys_chosen_to_fall_into_one_bucket_are_spread_by_the_next_constants(engine: 
         let rest = others.iter().filter(|key| map.table().layout().bucket(**key) != bucket && !keys.contains(*key));
         let rest: Vec<u32> = rest.copied().take(PAIRS - chosen).collect();
         keys.extend(rest);
-        // Among the others, not before them.
+        // The chosen keys are mixed with the others.
         keys.sort_unstable_by_key(|key| key.rotate_left(9));
         assert_eq!(keys.len(), PAIRS);
         rebuild(&mut map, &keys, &values_of(&keys)).unwrap();
         assert!(map.report().overflows >= 1, "bucket {bucket} on {name}: {:?}", map.report());
 
-        // Without a restart it is an error, and an empty map.
+        // Without restarts the rebuild fails, and the map is empty.
         let once = small_buckets().seed(seed).restarts(0);
         let mut map = build(engine, &once, &others).unwrap();
         let error = rebuild(&mut map, &keys, &values_of(&keys)).unwrap_err();
@@ -119,7 +119,7 @@ fn keys_chosen_to_fall_into_one_bucket_are_spread_by_the_next_constants(engine: 
         says(&error, &["200 pairs", "20 buckets", "1 attempts", "16", "fewer items per bucket", "restarts"]);
         rebuild(&mut map, &others, &values_of(&others)).unwrap();
     }
-    // One more than the most of a bucket overflows, exactly the most does not.
+    // A bucket with more pairs than its capacity overflows, but not with exactly as many.
     let map = build(engine, &small_buckets().seed(seed).restarts(0), &others).unwrap();
     let full = keys_of_bucket(&map, 3, 16);
     let rest = others.iter().filter(|key| map.table().layout().bucket(**key) != 3).copied().take(PAIRS - 16);
@@ -128,8 +128,8 @@ fn keys_chosen_to_fall_into_one_bucket_are_spread_by_the_next_constants(engine: 
     holds(&build(engine, &small_buckets().seed(seed).restarts(0), &keys).unwrap(), &keys);
 }
 
-/// Checks copies of one key, which overflow their bucket under all constants: two attempts show it,
-/// and the third has sorted them out.
+/// Checks copies of one key, which overflow their bucket under all constants. After two attempts
+/// the build sorts and drops the copies, so the third attempt succeeds.
 #[test]
 fn copies_of_a_key_take_three_attempts_and_cannot_be_built_by_who_promises_that_there_are_none() {
     let mut keys: Vec<u32> = distinct_keys(200, 37);
@@ -154,7 +154,7 @@ fn copies_of_a_key_take_three_attempts_and_cannot_be_built_by_who_promises_that_
         let map = build(engine, &small_buckets().restarts(10).seed(1), &keys).unwrap();
         assert!(map.report().sorted && map.report().overflows >= 2, "on {name}: {:?}", map.report());
         holds(&map, &unique);
-        // With one attempt left the sort does not wait for a second overflow.
+        // If only one attempt is left, the build sorts after the first overflow.
         let copies = [9; 600];
         let map = build(engine, &TwoLevelConfig::default().restarts(1), &copies).unwrap();
         assert!(map.report().sorted && map.report().overflows == 1, "on {name}: {:?}", map.report());
@@ -177,8 +177,8 @@ fn a_bucket_with_as_many_slots_as_items_finds_no_seed_and_every_attempt_is_count
     }
 }
 
-/// Returns a configuration of buckets of about 10 items in 32 slots, most of which are built in one
-/// round.
+/// Returns a configuration of buckets with about 10 items in 32 slots, most of which are built in
+/// one round.
 fn half_empty(seed: u64) -> TwoLevelConfig {
     small_buckets().bucket_capacity(32).sub_tables(2, 16).seed(seed)
 }
@@ -186,7 +186,7 @@ fn half_empty(seed: u64) -> TwoLevelConfig {
 #[parameterized]
 fn a_bucket_that_finds_no_seed_restarts_the_build_with_other_constants(engine: &TestEngine) {
     let keys: Vec<u32> = distinct_keys(30, 35);
-    // The engine decides which key wins a slot, and so which attempts fail.
+    // The engine determines which key wins a slot, and so which attempts fail.
     let config = |seed| half_empty(seed).seeds(1, 1).restarts(1000);
     let maps = (0..).map(|seed| build(engine, &config(seed), &keys).unwrap());
     let map = maps.take(200).find(|map| map.report().failures > 0).expect("no attempt ever fails: it is too easy");
@@ -229,9 +229,9 @@ fn builds_and_answers(config: &TwoLevelConfig, n: u32) {
     assert!(!map.contains_many(&absent).unwrap().contains(&true), "{n} keys");
 }
 
-/// Checks sizes far from the limit. 2^20 keys go into 2,560 buckets, of 742 or 743 residues modulo
-/// the prime each, which is as good as even. At 2^23 it is 92 or 93, and still hardly a bucket
-/// overflows.
+/// Checks sizes far from the limit. 2^20 keys go into 2,560 buckets, which have 742 or 743 residues
+/// modulo the prime each, so they are nearly even. For 2^23 keys it is 92 or 93 residues, and
+/// hardly any bucket overflows.
 #[test]
 fn sahus_variant_builds_tables_of_a_million_keys_and_of_eight() {
     for lg in [10, 16, 20, 23] {
@@ -239,9 +239,9 @@ fn sahus_variant_builds_tables_of_a_million_keys_and_of_eight() {
     }
 }
 
-/// Checks the limit of the variant. Once a bucket has only one or two residues, those with two get
-/// a third more keys than the mean and overflow for certain. With Sahu's prime that is so for about
-/// 400 to 750 million keys; here with a prime 1/2048 as large.
+/// Checks the limit of the variant. If buckets have only one or two residues, the buckets with two
+/// get a third more keys than the mean and certainly overflow. With Sahu's prime this happens for
+/// about 400 to 750 million keys; the test uses a prime 1/2048 as large.
 #[test]
 fn a_prime_of_less_than_twice_the_number_of_buckets_overflows_with_every_constant() {
     let config = |prime| {
