@@ -7,8 +7,8 @@
 //!
 //! * [`seam`]: all differences between GPU and CPU.
 //! * [`plain`]: the elements of buffers. [`types`]: keys, values and payloads as words.
-//! * [`double`]: words of two halves, for the linear table. [`hash`]: hash functions with random
-//!   constants, for the cuckoo tables and radix passes. [`mod@column`]: how the values of a column
+//! * [`double_word`]: words of two halves, for the linear table. [`hash`]: hash functions with random
+//!   constants, for the cuckoo tables and radix passes. [`column_values`]: how the values of a column
 //!   are added and compared.
 //! * [`primitives`]: scans, compaction, radix partition and search, and appending to an output.
 //! * [`table`]: code that tables of several kinds share: lookups, the slots of cuckoo tables, and
@@ -38,9 +38,9 @@
 
 #[macro_use]
 pub mod seam;
-pub mod column;
+pub mod column_values;
 pub mod cuckoo;
-pub mod double;
+pub mod double_word;
 pub mod extendible;
 pub mod hash;
 pub mod layered;

@@ -2,7 +2,7 @@
 //! concurrent operations.
 
 use crate::{TestEngine, engines};
-use gpu_kernels::double::{Double, Half, PackedPair};
+use gpu_kernels::double_word::{Double, Half, PackedPair};
 use gpu_kernels::linear::{Layout, header};
 use gpu_kernels::types::Scalar;
 use std::collections::HashMap;

@@ -144,6 +144,7 @@ impl Build {
 
     /// Compiles the package for each target, lints the PTX, and writes either all modules or none.
     ///
+    /// # Errors
     /// Fails if there is no compiler ([`Error::NoCompiler`]), cargo fails ([`Error::Failed`], with
     /// cargo's output), the PTX has findings ([`Error::Lint`]) or cannot be assembled. In these
     /// cases no file is changed.

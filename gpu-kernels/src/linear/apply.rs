@@ -5,7 +5,7 @@ use super::line::Told;
 use super::same_keys::{Row, SLOTS, SameKeys, THREADS};
 use super::slot::{IfHeld, Inserted};
 use super::{Emptying, Filling, InUse, Layout, count_up, header};
-use crate::double::PackedPair;
+use crate::double_word::PackedPair;
 use crate::seam::{Block, Global, Shared, Tile};
 use crate::table::fold::Fold;
 use crate::types::{KeyWord, ValueWord};

@@ -4,7 +4,7 @@ use super::line::{AloneSlots, Home, How, LineCells, Lines, MAX_NEAR_LINES};
 use super::slot::{IfHeld, Inserted};
 use super::table::{given, resized};
 use super::{Emptying, InUse, Layout, Slots};
-use crate::double::{Half, PackedPair};
+use crate::double_word::{Half, PackedPair};
 use crate::seam::{Block, Global, LaneWork, Lanes, vectorized_by_lanes};
 use crate::types::{KeyWord, ValueWord};
 

@@ -5,7 +5,7 @@ use super::line::Told;
 use super::slot::IfHeld;
 use super::table::given;
 use super::{Filling, InUse, Layout, count_up, header};
-use crate::double::PackedPair;
+use crate::double_word::PackedPair;
 use crate::seam::{Block, Global};
 use crate::table::fold::Fold;
 use crate::types::{KeyWord, ValueWord};

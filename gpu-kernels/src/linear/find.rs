@@ -4,7 +4,7 @@ use super::find_in_turn::FindInTurn;
 use super::slot::{is_empty, removed};
 use super::table::{in_cell, resized};
 use super::{Layout, header};
-use crate::double::{Double, PackedPair};
+use crate::double_word::{Double, PackedPair};
 use crate::seam::{Block, Global, Tile, vectorized_by_lanes};
 use crate::table::lookup::Lookup;
 use crate::types::{KeyWord, ValueWord};

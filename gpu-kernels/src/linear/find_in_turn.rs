@@ -3,7 +3,7 @@
 use super::line::{Home, MAX_NEAR_LINES, Seen, first_of_line, look};
 use super::table::{in_cell, resized};
 use super::{Layout, header};
-use crate::double::{Double, Half, PackedPair};
+use crate::double_word::{Double, Half, PackedPair};
 use crate::seam::{Global, LaneWork, Lanes};
 use crate::table::lookup::Lookup;
 use crate::types::{KeyWord, Scalar, ValueWord};

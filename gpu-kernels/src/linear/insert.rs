@@ -5,7 +5,7 @@ use super::batch_in_turn::Batch;
 use super::line::Replacing;
 use super::slot::IfHeld;
 use super::{Filling, InUse, Layout, count_up, header};
-use crate::double::PackedPair;
+use crate::double_word::PackedPair;
 use crate::seam::{Block, Global, Tile};
 use crate::types::{KeyWord, ValueWord};
 

@@ -3,7 +3,7 @@
 use super::slot::{is_empty, value_of};
 use super::table::{in_cell, resized};
 use super::{Layout, count_up, header};
-use crate::double::{Double, Doubled, PackedPair};
+use crate::double_word::{Double, Doubled, PackedPair};
 use crate::primitives::append::{WARPS, append_pairs};
 use crate::seam::{Block, Global, Tile};
 use crate::types::{KeyWord, ValueWord};

@@ -5,7 +5,7 @@
 
 use super::slot::{self, IfHeld, Inserted, is_empty, removed, value_of};
 use super::{Cells, Layout, Slots, slots_of_line};
-use crate::double::Double;
+use crate::double_word::Double;
 use crate::seam::{Global, Lanes};
 
 /// The most lines of a table that fits in a core's nearest cache, so that prefetching does not

@@ -42,7 +42,7 @@ pub use rehash::{Rehash, RehashParams};
 pub use slot::Inserted;
 pub use table::{Emptying, Filling, InUse};
 
-use crate::double::Double;
+use crate::double_word::Double;
 use crate::seam::{Block, Global};
 use crate::types::{KeyWord, Scalar};
 

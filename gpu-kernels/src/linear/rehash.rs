@@ -2,7 +2,7 @@
 
 use super::slot::{IfHeld, insert_in_place, value_of};
 use super::{Layout, Slots, count_up, header};
-use crate::double::{Double, Doubled};
+use crate::double_word::{Double, Doubled};
 use crate::seam::{Block, Global};
 use crate::types::KeyWord;
 

@@ -33,7 +33,7 @@
 //! taken it. So a search may also end at the key's tombstone.
 
 use super::{Layout, Probe};
-use crate::double::Double;
+use crate::double_word::Double;
 use crate::table::fold::Fold;
 use crate::types::Scalar;
 

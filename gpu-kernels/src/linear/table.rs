@@ -3,7 +3,7 @@
 
 use super::slot::{self, IfHeld, Inserted};
 use super::{Layout, Slots, header};
-use crate::double::{Double, PackedPair};
+use crate::double_word::{Double, PackedPair};
 use crate::seam::{Atomic, DeviceScope, Global};
 use crate::types::{KeyWord, Scalar, ValueWord};
 

@@ -1,6 +1,6 @@
 //! The functions that combine items to sums, minima and maxima, and the arrays of the results.
 
-use crate::column::ColumnParams;
+use crate::column_values::ColumnParams;
 use crate::seam::Global;
 use crate::types::Scalar;
 

@@ -1,7 +1,7 @@
 //! Refs of a linear map, for lookups and for changes.
 
 use super::{MapRef, SetRef, asked};
-use crate::double::PackedPair;
+use crate::double_word::PackedPair;
 use crate::linear::slot::IfHeld;
 use crate::linear::{InUse, Inserted, Layout, find_in_unchanging, header, stripe_of};
 use crate::seam::{Block, Global, Tile};

@@ -3,9 +3,9 @@
 //!
 //! Each folder is one operation and has the same name on the host: `group_by`, `distinct`, `join`,
 //! and `rows`, which is for keys of several columns. They share the comparison of a
-//! [`mod@column`]'s values, and the words of signed or paired [`keys`].
+//! [`column_values`]'s values, and the words of signed or paired [`keys`].
 
-pub use crate::column;
+pub use crate::column_values;
 pub mod distinct;
 pub mod group_by;
 pub mod join;

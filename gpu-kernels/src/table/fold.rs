@@ -1,6 +1,6 @@
 //! Functions that combine a new value of a key with the value that the key has.
 
-use crate::column::ColumnParams;
+use crate::column_values::ColumnParams;
 use crate::primitives::reduce::SumKind;
 use crate::types::Scalar;
 

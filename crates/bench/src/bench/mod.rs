@@ -1,5 +1,9 @@
 //! `cargo xtask bench`: measurements of every table and operation beside the memory system's
 //! limits.
+//!
+//! Read `args`, `lab` and `record` first, then `roofline`, which measures the limits. `input` and
+//! `skews` make the keys. Each other file measures what it is named after; `maps` has the
+//! operations that every map shares.
 
 // `parts` runs a file for each table or operation, which uses `input`, `lab` and `maps`. Each
 // measurement is a `record`, beside a limit from `roofline`.

@@ -1,4 +1,6 @@
 //! `cargo xtask beside`: comparisons of every table on the CPU engine with other Rust libraries.
+//!
+//! `lab`, `timing` and `record` are shared; each other file compares what it is named after.
 
 // `maps`, `sorted`, `strings`, `groups` and `joins` have the compared operations, and `rows` lists
 // them. `lab` has the parameters, `timing` the medians, `record` and `drawing` the results.

@@ -1,7 +1,7 @@
 //! Pieces of work that tests run on a device. Each piece checks its own results, and calls `done`
 //! after each operation.
 
-use gpu_kernels::column::ColumnParams;
+use gpu_kernels::column_values::ColumnParams;
 use gpu_kernels::types::Nothing;
 use std::ffi::c_void;
 use warpnest::low_level::{FewBuffers, LargeCopies, group_few, set_large_copies};

@@ -3,7 +3,7 @@
 use crate::runtime::machine::PerMachine;
 use crate::table::config::{Config, MIN_LOAD};
 use crate::{ConfigError, Device, Error, InputError, Result};
-use gpu_kernels::double::{Double, PackedPair};
+use gpu_kernels::double_word::{Double, PackedPair};
 use gpu_kernels::linear::{Layout, header, slots_of_line};
 use gpu_kernels::types::{KeyWord, ValueWord};
 use rand_xoshiro::Xoshiro256StarStar;

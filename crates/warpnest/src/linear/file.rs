@@ -11,7 +11,7 @@ use crate::primitives::Scratch;
 use crate::table::file::{Collected, Incoming, Loading, Parts, Section, as_words};
 use crate::table::raw::StoredTable;
 use crate::{Buffer, Device, Error, Result};
-use gpu_kernels::double::{Half, PackedPair};
+use gpu_kernels::double_word::{Half, PackedPair};
 use gpu_kernels::linear::{Layout, header};
 use gpu_kernels::types::{KeyWord, Scalar, ValueWord};
 use rand_xoshiro::Xoshiro256StarStar;

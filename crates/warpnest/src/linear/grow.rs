@@ -4,7 +4,7 @@
 use super::config::max_keys;
 use super::table::{Counts, LinearTable, cell, in_cell};
 use crate::{Buffer, Error, Result, Stream};
-use gpu_kernels::double::{Half, PackedPair};
+use gpu_kernels::double_word::{Half, PackedPair};
 use gpu_kernels::linear::{Rehash, RehashParams, header};
 use gpu_kernels::types::{KeyWord, ValueWord};
 

@@ -5,7 +5,7 @@ use super::table::{Change, Counts, Interrupted, LinearTable};
 use crate::runtime::stream::Finish;
 use crate::runtime::stream::Uses;
 use crate::{Buffer, Error, Key, Result, Stream, Value};
-use gpu_kernels::double::{Half, PackedPair};
+use gpu_kernels::double_word::{Half, PackedPair};
 use gpu_kernels::linear::{InspectParams, Layout, Recount, header};
 use gpu_kernels::refs::LinearRefMut;
 use gpu_kernels::types::{KeyWord, ValueWord};

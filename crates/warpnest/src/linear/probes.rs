@@ -3,7 +3,7 @@
 use super::table::LinearTable;
 use crate::table::probes::ProbeLengths;
 use crate::{Buffer, Result};
-use gpu_kernels::double::Half;
+use gpu_kernels::double_word::Half;
 use gpu_kernels::linear::{self, InspectParams};
 use gpu_kernels::types::{KeyWord, ValueWord};
 

@@ -5,7 +5,7 @@ use crate::primitives::Scratch;
 use crate::runtime::stream::Uses;
 use crate::table::raw::{Outputs, RawTable, ReadTable};
 use crate::{Buffer, Config, Device, Error, InputError, Result, Stream};
-use gpu_kernels::double::PackedPair;
+use gpu_kernels::double_word::PackedPair;
 use gpu_kernels::linear::{Find, FindParams, InspectParams, Layout, Unpack, header};
 use gpu_kernels::refs::LinearRef;
 use gpu_kernels::types::{KeyWord, ValueWord};

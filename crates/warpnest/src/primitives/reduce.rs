@@ -217,7 +217,7 @@ pub(crate) struct Segments {
 /// A reduction of words of any type.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reduce {
-    pub column: gpu_kernels::column::ColumnParams,
+    pub column: gpu_kernels::column_values::ColumnParams,
     pub combine: Combine,
     pub items: u64,
     /// The most segments that there may be.

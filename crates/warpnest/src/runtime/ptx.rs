@@ -86,6 +86,14 @@ pub fn parameter_sizes(entry: &str) -> Option<Vec<usize>> {
     parameters.split(',').filter(|parameter| !parameter.trim().is_empty()).map(size).collect()
 }
 
+/// Returns whether a kernel has shared memory whose size is an argument of its launch.
+#[cfg(feature = "cuda")]
+pub(crate) fn has_dynamic_memory(kernel: &str) -> bool {
+    let Some(declaration) = kernel.lines().find(|line| line.starts_with(".extern .shared")) else { return false };
+    let name = declaration.split_whitespace().last().and_then(|name| name.strip_suffix("[];"));
+    name.is_some_and(|name| kernel.matches(name).count() > 1)
+}
+
 /// Returns the line of a PTX module's header that has the digest of its sources.
 pub fn digest_line(ptx: &str) -> &str {
     ptx.lines().find(|line| line.starts_with("// sources-sha256")).unwrap_or_default()

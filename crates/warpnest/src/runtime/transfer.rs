@@ -46,7 +46,7 @@ impl<T: Plain> Buffer<T> {
         stream.batch(|batch| {
             batch.reads(self);
             // SAFETY: the slice has as many bytes as the buffer.
-            unsafe { batch.queue()?.download(self.at(), bytes_of_mut(elements)) }
+            unsafe { batch.download(self.at(), bytes_of_mut(elements)) }
         })
     }
 
@@ -93,7 +93,7 @@ impl<T: Plain> Buffer<T> {
         stream.batch(|batch| {
             batch.reads(self);
             // SAFETY: the element is in the buffer, as asserted above.
-            unsafe { batch.queue()?.download(address, bytes_of_mut(&mut element)) }
+            unsafe { batch.download(address, bytes_of_mut(&mut element)) }
         })?;
         Ok(element[0])
     }
@@ -148,7 +148,7 @@ impl<T: Plain, Tail: ?Sized> Buffer<T, Tail> {
         stream.batch(|batch| {
             batch.writes(buffer);
             // SAFETY: the buffer has as many bytes as the slice.
-            unsafe { batch.queue()?.upload(bytes_of(elements), buffer.at()) }
+            unsafe { batch.upload(bytes_of(elements), buffer.at()) }
         })
     }
 
@@ -219,7 +219,7 @@ impl<'b> Batch<'b> {
         let at = buffer.address_of(&(0..size_of_val(&*read)));
         self.reads(buffer);
         // SAFETY: the buffer has these bytes, and the work that wrote them is complete.
-        unsafe { self.queue()?.download(at, bytemuck::cast_slice_mut(&mut read))? };
+        unsafe { self.download(at, bytemuck::cast_slice_mut(&mut read))? };
         Ok(Some(read))
     }
 

@@ -1,7 +1,7 @@
 //! The types of numbers that are added and compared.
 
 use super::traits::Value;
-use gpu_kernels::column::ColumnParams;
+use gpu_kernels::column_values::ColumnParams;
 use gpu_kernels::primitives::reduce::SumKind;
 
 mod sealed {

@@ -2,7 +2,7 @@
 //! each key's rows.
 
 use super::on_chip::{OnChip, SPARE, Wanted};
-use crate::column::ColumnParams;
+use crate::column_values::ColumnParams;
 use crate::seam::{Shared, upper_product};
 use crate::types::KeyWord;
 

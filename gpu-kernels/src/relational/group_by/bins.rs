@@ -6,7 +6,7 @@ use super::bins_aggregate::aggregate;
 use super::bins_in_turn::GroupInTurn;
 use super::bins_write::{COUNTERS, FAILED, GROUPS, STOPPED, THREADS, Thread, WRITTEN, write};
 use super::on_chip::Wanted;
-use crate::column::ColumnParams;
+use crate::column_values::ColumnParams;
 use crate::page::header;
 use crate::seam::{Block, Global, Shared, Tile, vectorized};
 use crate::split::{self, Pairs, bins};

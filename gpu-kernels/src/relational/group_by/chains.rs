@@ -3,7 +3,7 @@
 
 use super::chains_thread::{ABSENT, CHAINED_ROWS, FIRST, GROUP, HELD, THREADS, Thread, row};
 use super::chains_write::{Outputs, Target};
-use crate::column::ColumnParams;
+use crate::column_values::ColumnParams;
 use crate::page::header;
 use crate::seam::{Block, Global, Shared, Tile, opaque};
 use crate::split::{self, Pairs, bins};

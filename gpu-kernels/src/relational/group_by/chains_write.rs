@@ -1,7 +1,7 @@
 //! Writing the groups of a bin whose rows are in registers.
 
 use super::chains_thread::{ABSENT, CHAINED_ROWS, GROUP, HELD, Thread, row};
-use crate::column::ColumnParams;
+use crate::column_values::ColumnParams;
 use crate::seam::{Block, Global, Shared, opaque};
 use crate::types::{KeyWord, Payload, WordOf};
 

@@ -3,9 +3,10 @@
 
 use super::hot_in_turn::HotInTurn;
 use super::hot_table::{HotTable, NO_SLOT};
-use super::on_chip::{MAX_ROWS, OnChip, SPARE, Wanted};
+use super::in_memory::{Aggregate, InMemory};
+use super::on_chip::{MAX_ROWS, OnChip, SPARE};
 use super::sample::header;
-use crate::column::ColumnParams;
+use crate::column_values::ColumnParams;
 use crate::seam::{Block, Global, Shared, Tile, opaque, vectorized};
 use crate::split::Pairs;
 use crate::types::{KeyWord, Payload, WordOf};
@@ -318,13 +319,15 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
     #[inline(always)]
     fn on_chip<S>(&self, words: S) -> OnChip<S> {
         let HotParams { table, column, .. } = self.plan;
-        let wanted = Wanted {
-            counts: !self.counts.is_null(),
-            sums: !self.sums.is_null(),
-            minima: !self.minima.is_null(),
-            maxima: !self.maxima.is_null(),
-        };
+        let wanted = self.aggregates().wanted();
         OnChip::new::<WordOf<V>>(words, column, wanted, table.slots * (K::BITS / 32), table.copies())
+    }
+
+    /// Returns the aggregates of all blocks.
+    #[inline(always)]
+    fn aggregates(&self) -> InMemory<WordOf<V>> {
+        let Self { sums, counts, minima, maxima, .. } = *self;
+        InMemory { sums, counts, minima, maxima }
     }
 
     /// Writes a thread's missed rows to the output, starting at offset `start` plus the thread's
@@ -403,18 +406,6 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
                 maximum = maximum.max(chip.maximum(copy));
             }
         }
-        let slot = slot as u64;
-        if !self.sums.is_null() {
-            self.sums.atomic(slot).fetch_add(sum);
-        }
-        if !self.counts.is_null() {
-            self.counts.atomic(slot).fetch_add(count);
-        }
-        if !self.minima.is_null() {
-            self.minima.atomic(slot).fetch_max(minimum);
-        }
-        if !self.maxima.is_null() {
-            self.maxima.atomic(slot).fetch_max(maximum);
-        }
+        self.aggregates().add(slot as u64, Aggregate { sum, count, minimum, maximum });
     }
 }

@@ -1,8 +1,9 @@
 //! Writing the groups of hot keys.
 
 use super::hot_table::HotTable;
+use super::in_memory::{GroupsOut, InMemory};
 use super::sample::header;
-use crate::column::ColumnParams;
+use crate::column_values::ColumnParams;
 use crate::primitives::append::{WARPS, reserve};
 use crate::seam::{Block, Global};
 use crate::types::{KeyWord, Payload, WordOf};
@@ -62,21 +63,15 @@ impl<K: KeyWord, V: Payload> HotGroups<K, V> {
             |group| group.key.is_some() as u32,
             |group| &mut group.target,
         );
+        let Self { sums, counts, minima, maxima, .. } = args;
+        let from = InMemory { sums, counts, minima, maxima };
+        let Self { sums_out, counts_out, minima_out, maxima_out, .. } = args;
+        let aggregates = InMemory { sums: sums_out, counts: counts_out, minima: minima_out, maxima: maxima_out };
+        let out = GroupsOut { keys: args.keys_out, aggregates, column };
         block.each(&mut groups, |thread, group| {
             let (slot, target) = ((first + thread) as u64, group.target);
-            let Some(key) = group.key.filter(|_| target < capacity) else { return };
-            args.keys_out.store(target, key);
-            if !args.sums_out.is_null() {
-                args.sums_out.store(target, args.sums.load(slot));
-            }
-            if !args.counts_out.is_null() {
-                args.counts_out.store(target, args.counts.load(slot));
-            }
-            if !args.minima_out.is_null() {
-                args.minima_out.store(target, column.of_min_rank(args.minima.load(slot)));
-            }
-            if !args.maxima_out.is_null() {
-                args.maxima_out.store(target, column.of_max_rank(args.maxima.load(slot)));
+            if let Some(key) = group.key.filter(|_| target < capacity) {
+                out.write(target, key, from, slot);
             }
         });
     }

@@ -12,6 +12,9 @@
 //! 4. [`sort`] is for queries that do not fit on chip: it describes runs of equal keys.
 //! 5. [`means`] divides sums by counts.
 //!
+//! Few rows take none of these steps: [`table`] adds them to one table in the device's memory.
+//! `in_memory` contains the aggregates there.
+//!
 //! `on_chip` contains the aggregates of steps 2 and 3. The files `…_in_turn` are for one CPU
 //! thread.
 
@@ -29,10 +32,12 @@ pub mod hot_build;
 mod hot_in_turn;
 pub mod hot_table;
 mod hot_write;
+mod in_memory;
 pub mod means;
 mod on_chip;
 pub mod sample;
 pub mod sort;
+pub mod table;
 
 pub use bins::{BLOCKS, GroupPages, GroupPagesParams};
 pub use chains::{GroupChains, GroupChainsParams};

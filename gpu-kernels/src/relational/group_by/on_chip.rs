@@ -1,6 +1,6 @@
 //! The aggregates in a block's shared memory.
 
-use crate::column::ColumnParams;
+use crate::column_values::ColumnParams;
 use crate::seam::Shared;
 use crate::types::{KeyWord, Payload, Scalar, WordOf};
 

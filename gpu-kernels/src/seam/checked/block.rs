@@ -24,6 +24,7 @@ impl<'c, const THREADS: usize> CheckedBlock<'c, THREADS> {
 
     /// Returns a shared array of `length` random words.
     ///
+    /// # Safety
     /// The handle must not be used after the block or the checker is dropped, or from another CPU
     /// thread.
     pub unsafe fn shared<T: Word>(&mut self, length: usize) -> CheckedShared<T> {

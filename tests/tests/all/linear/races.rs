@@ -1,7 +1,7 @@
 //! The linear map under concurrency: many operations on few keys at the same time. The checker of
 //! their answers is tested, too.
 
-use gpu_kernels::double::{Double, PackedPair};
+use gpu_kernels::double_word::{Double, PackedPair};
 use gpu_kernels::linear::slot::IfHeld;
 use gpu_kernels::linear::{InUse, Layout, header};
 use gpu_kernels::seam::Global;

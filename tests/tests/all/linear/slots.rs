@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use warpnest::linear::LinearKind;
 use warpnest::linear::LinearOperation::{GetOrInsert, Insert, Remove};
-use warpnest::low_level::kernels::double::PackedPair;
+use warpnest::low_level::kernels::double_word::PackedPair;
 use warpnest::low_level::kernels::linear::Operation;
 use warpnest::low_level::kernels::seam::Global;
 use warpnest::types::{WordKey as Key, WordValue as Value};

@@ -129,6 +129,8 @@ fn of_payload<K: Key, V: Payload>() -> Entries {
         relational::group_by::HotPass::<K, V, true>::ENTRY,
         relational::group_by::HotPassLarge::<K, V, false>::ENTRY,
         relational::group_by::HotPassLarge::<K, V, true>::ENTRY,
+        relational::group_by::table::GroupRows::<K, V>::ENTRY,
+        relational::group_by::table::WriteGroups::<K, V>::ENTRY,
     ]
 }
 

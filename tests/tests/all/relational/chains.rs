@@ -2,7 +2,7 @@
 //! are the hash pages that replace them.
 
 use super::hash::{ALL, Case, ONLY_COUNTS, ONLY_SUMS, Pages, everywhere, keys_of, of_every_case};
-use gpu_kernels::column::ColumnParams;
+use gpu_kernels::column_values::ColumnParams;
 use gpu_kernels::relational::group_by::CHAINED_ROWS;
 use gpu_kernels::types::{Nothing, Payload, WordOf};
 use proptest::prelude::*;

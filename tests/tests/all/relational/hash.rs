@@ -1,7 +1,7 @@
 //! Group-by by hashing, compared with a `HashMap`: with and without splits, with all or some
 //! aggregates, and with keys and values of every width.
 
-use gpu_kernels::column::ColumnParams;
+use gpu_kernels::column_values::ColumnParams;
 use gpu_kernels::types::{Nothing, Payload, WordOf};
 use std::collections::HashMap;
 use warpnest::low_level::{group_by_chains, group_by_hash};

@@ -1,7 +1,7 @@
 //! The hot pass and its sample, compared with a `HashMap` of the same rows. The groups of hot keys
 //! must have all of their rows, and all rows of other keys must be returned.
 
-use gpu_kernels::column::ColumnParams;
+use gpu_kernels::column_values::ColumnParams;
 use gpu_kernels::types::{Nothing, Payload, Scalar, WordOf};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, HashMap};

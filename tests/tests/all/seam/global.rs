@@ -1,7 +1,7 @@
 //! Global memory through the seam's CPU back end: every access and every atomic, in every scope, on
 //! both widths, and the atomics of 128-bit words.
 
-use gpu_kernels::double::Double;
+use gpu_kernels::double_word::Double;
 use gpu_kernels::seam::{Atomic, AtomicNumber, BlockScope, DeviceScope, Global, Scope, SystemScope};
 use gpu_kernels::types::{KeyWord, Scalar};
 use std::collections::HashSet;

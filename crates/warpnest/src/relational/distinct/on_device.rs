@@ -6,15 +6,21 @@
 
 use super::parts::{Parts, Wanted};
 use super::ranks::{Flagged, Rows, flag_repeated};
+use crate::hash::random_seed;
 use crate::page::{PageConfig, PageTable};
 use crate::primitives::{Scratch, check_items, invert, iota, scatter, select, selected};
 use crate::relational::Order;
-use crate::relational::columns::Words;
+use crate::relational::columns::{Words, typed};
+use crate::relational::group_by::hot_and_bins::ChipInput;
 use crate::relational::group_by::memory::{Memory, permuted};
+use crate::relational::group_by::outputs::Computed;
 use crate::relational::group_by::query::GroupBy;
+use crate::relational::group_by::table::{Answer, OfRows, fits_table, group_in_table};
 use crate::table::input::{Input, Known};
 use crate::table::raw::ReadTable;
 use crate::{Buffer, Key, Result, Stream};
+use gpu_kernels::column_values::ColumnParams;
+use gpu_kernels::types::Nothing;
 
 /// Returns the distinct keys and the other wanted parts, in the given memory.
 ///
@@ -29,20 +35,9 @@ pub(super) fn on_device<K: Key>(
 ) -> Result<Parts<K>> {
     let rows = check_items(keys.len())? as usize;
     let column = Column { stream, keys, wanted };
-    let Parts { keys: keys_out, mut ids, counts, first_rows } = memory;
-    let groups = column.grouped(scratch, Groups { keys: keys_out, counts, firsts: first_rows })?;
-    if let Some(ids) = &mut ids {
-        ids.fit_at_least(scratch.device(), rows)?;
-        ids.set_length(rows);
-    }
-    let needs_order = ids.is_some() || wanted.order == Order::FirstSeen;
-    let Groups { keys, counts, firsts } = match &mut ids {
-        ids if needs_order && groups.len() == rows && wanted.order != Order::ByKey => {
-            column.each_once(groups, ids.as_mut())?
-        }
-        Some(ids) => column.numbered(scratch, groups, ids)?,
-        None if needs_order => column.in_order(scratch, groups)?,
-        None => groups,
+    let (groups, ids) = match fits_table(stream.machine(), rows as u64) && wanted.order != Order::ByKey {
+        true => column.in_table(scratch, memory)?,
+        false => column.by_group_by(scratch, memory)?,
     };
     let mut wanted_or_free = |numbers: Option<Buffer<u32>>, is_wanted: bool| match numbers {
         Some(numbers) if !is_wanted => {
@@ -51,8 +46,9 @@ pub(super) fn on_device<K: Key>(
         }
         numbers => numbers,
     };
-    let (counts, first_rows) = (wanted_or_free(counts, wanted.counts), wanted_or_free(firsts, wanted.first_rows));
-    Ok(Parts { keys, ids, counts, first_rows })
+    let counts = wanted_or_free(groups.counts, wanted.counts);
+    let first_rows = wanted_or_free(groups.firsts, wanted.first_rows);
+    Ok(Parts { keys: groups.keys, ids: wanted_or_free(ids, wanted.ids), counts, first_rows })
 }
 
 /// The groups of a column, or memory for them.
@@ -84,6 +80,54 @@ struct Column<'c, K> {
 }
 
 impl<K: Key> Column<'_, K> {
+    /// Returns the groups and the ids of few rows, which one table in memory gives.
+    fn in_table(&self, scratch: &mut Scratch, memory: Parts<K>) -> Result<(Groups<K>, Option<Buffer<u32>>)> {
+        let Self { stream, keys, wanted } = *self;
+        let by_first = wanted.order == Order::FirstSeen;
+        let Parts { keys: keys_out, ids, counts, first_rows } = memory;
+        let mut lent = |held: Option<Buffer<u32>>, is_needed: bool| match held {
+            None if is_needed => scratch.lend(keys.len()).map(Some),
+            held => Ok(held),
+        };
+        let (mut firsts, mut ids) = (lent(first_rows, by_first)?, lent(ids, by_first)?);
+        let seed = wanted.seed.unwrap_or_else(random_seed);
+        let input = ChipInput { keys: keys.words(), values: None, column: ColumnParams::unsigned(), seed };
+        let mut computed =
+            Computed::<K::Word, u32> { keys: keys_out.into_words(), counts, sums: None, minima: None, maxima: None };
+        let answer = if by_first { Answer::FirstRow } else { Answer::Group };
+        let of_rows = OfRows { firsts: firsts.as_mut(), answers: ids.as_mut().map(|ids| (ids, answer)) };
+        group_in_table::<K::Word, Nothing>(stream, scratch, input, &mut computed, of_rows)?;
+        let groups = Groups { keys: typed(computed.keys), counts: computed.counts, firsts };
+        let Some(ids) = ids.as_mut().filter(|_| by_first) else { return Ok((groups, ids)) };
+        let of_rows = Rows { rows: keys.len() as u64, ids: 0, by_first };
+        let flags = of_rows.firsts(stream, scratch, ids, None)?;
+        of_rows.number(stream, ids, None, &flags)?;
+        let groups = self.as_seen(scratch, groups, &flags)?;
+        flags.give_back(scratch);
+        Ok((groups, Some(ids.take())))
+    }
+
+    /// Returns the groups and the ids of many rows, which a group-by gives, and a map of the keys.
+    fn by_group_by(&self, scratch: &mut Scratch, memory: Parts<K>) -> Result<(Groups<K>, Option<Buffer<u32>>)> {
+        let (wanted, rows) = (self.wanted, self.keys.len());
+        let Parts { keys: keys_out, mut ids, counts, first_rows } = memory;
+        let groups = self.grouped(scratch, Groups { keys: keys_out, counts, firsts: first_rows })?;
+        if let Some(ids) = &mut ids {
+            ids.fit_at_least(scratch.device(), rows)?;
+            ids.set_length(rows);
+        }
+        let needs_order = ids.is_some() || wanted.order == Order::FirstSeen;
+        let groups = match &mut ids {
+            ids if needs_order && groups.len() == rows && wanted.order != Order::ByKey => {
+                self.each_once(groups, ids.as_mut())?
+            }
+            Some(ids) => self.numbered(scratch, groups, ids)?,
+            None if needs_order => self.in_order(scratch, groups)?,
+            None => groups,
+        };
+        Ok((groups, ids))
+    }
+
     /// Returns the groups of the rows, with the columns that are wanted or needed.
     fn grouped(&self, scratch: &mut Scratch, memory: Groups<K>) -> Result<Groups<K>> {
         let Self { stream, keys, wanted } = *self;
@@ -140,7 +184,7 @@ impl<K: Key> Column<'_, K> {
         let (firsts, keys, columns) = permuted(self.stream, scratch, firsts, keys.into_words(), columns)?;
         let mut columns = columns.into_iter().map(Words::into_buffer::<u32>);
         let counts = has_counts.then(|| columns.next()).flatten();
-        Ok(Groups { keys: crate::relational::columns::typed(keys), counts, firsts: Some(firsts) })
+        Ok(Groups { keys: typed(keys), counts, firsts: Some(firsts) })
     }
 
     /// Writes the id of each row to `ids`; returns the groups in the order of their ids.

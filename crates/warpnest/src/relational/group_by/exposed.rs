@@ -9,7 +9,7 @@ use super::sample::sample;
 use crate::primitives::Scratch;
 use crate::split::Regions;
 use crate::{Buffer, Result, Stream};
-use gpu_kernels::column::ColumnParams;
+use gpu_kernels::column_values::ColumnParams;
 use gpu_kernels::types::{KeyWord, Payload, WordOf};
 
 /// The findings of [`group_few`].

@@ -9,7 +9,7 @@ use super::sample::{Sampled, sample};
 use crate::hash::constants;
 use crate::primitives::Scratch;
 use crate::{Buffer, Result, Stream};
-use gpu_kernels::column::ColumnParams;
+use gpu_kernels::column_values::ColumnParams;
 use gpu_kernels::split::MAX_SPLIT_BITS;
 use gpu_kernels::types::{KeyWord, Payload, ValueWord, WordOf};
 
@@ -34,7 +34,7 @@ const UNLIKELY: f64 = 32.0;
 
 /// The rows of a group-by.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ChipInput<'i, K, V: Payload> {
+pub(in crate::relational) struct ChipInput<'i, K, V: Payload> {
     pub keys: &'i Buffer<K>,
     /// The values; `None` if the payload is nothing.
     pub values: Option<&'i Buffer<WordOf<V>>>,

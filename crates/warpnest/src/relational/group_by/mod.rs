@@ -3,8 +3,9 @@
 //! [`GroupBy`] (`query`) takes the columns and the `wanted` aggregates, and chooses between `sort`,
 //! which works for every query, and `on_chip`, whose groups `hot_and_bins` computes. There a
 //! `sample` of the keys decides which rows `hot` aggregates in one pass, and which are split into
-//! `bins`, whose sizes `bins_plan` computes beforehand. [`GroupsOnHost`] and [`Groups`] are the
-//! results. The kernels are in modules of the same names in `gpu_kernels::relational::group_by`.
+//! `bins`, whose sizes `bins_plan` computes beforehand. Few rows need no sample: all of them are
+//! added to one `table` in the device's memory. [`GroupsOnHost`] and [`Groups`] are the results. The
+//! kernels are in modules of the same names in `gpu_kernels::relational::group_by`.
 //!
 //! This module uses no map or set, because maps use it to merge the rows of each key (`combined`).
 
@@ -14,13 +15,14 @@ pub(crate) mod combined;
 pub(crate) mod exposed;
 mod groups;
 mod hot;
-mod hot_and_bins;
+pub(super) mod hot_and_bins;
 pub(super) mod memory;
 mod on_chip;
-mod outputs;
+pub(super) mod outputs;
 pub(super) mod query;
 pub(crate) mod sample;
 mod sort;
+pub(super) mod table;
 mod wanted;
 
 pub use groups::{GroupReport, Groups, GroupsOnHost, Method};

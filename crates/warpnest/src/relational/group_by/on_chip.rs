@@ -4,12 +4,13 @@ use super::hot_and_bins::{ChipInput, OnChip, hot_and_bins};
 use super::memory::{Grouped, Memory, permuted};
 use super::outputs::Computed;
 use super::sort::SortInput;
+use super::table::{OfRows, group_in_table};
 use super::wanted::{Order, Query, Wanted};
 use crate::primitives::Scratch;
 use crate::relational::columns::{KeysOnDevice, Recoding, Words, WordsOf, recode};
 use crate::types::KeyOrder;
 use crate::{Buffer, Result, Stream};
-use gpu_kernels::column::ColumnParams;
+use gpu_kernels::column_values::ColumnParams;
 use gpu_kernels::primitives::reduce::SumKind;
 use gpu_kernels::relational::group_by::means::{Exceeding, ExceedingParams, Means, MeansParams};
 use gpu_kernels::seam::Global;
@@ -63,6 +64,15 @@ pub(super) fn sums_may_wrap(
     Ok(false)
 }
 
+/// The method for rows that are not sorted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// One table in the device's memory, for few rows.
+    Table,
+    /// The hot pass and bins, which a sample decides on.
+    HotAndBins,
+}
+
 /// Returns the keys of the groups, and their aggregates in the requested order; `None` if the rows
 /// must be sorted instead.
 pub(super) fn group_on_chip<K: KeyWord + ValueWord>(
@@ -71,7 +81,7 @@ pub(super) fn group_on_chip<K: KeyWord + ValueWord>(
     query: &Query<'_>,
     input: &SortInput<'_, '_, K>,
     memory: Memory<K>,
-    seed: u64,
+    (seed, way): (u64, Way),
 ) -> Result<(Option<Grouped<K>>, OnChip)> {
     let device = scratch.device().clone();
     let is_joined = matches!(input.keys, KeysOnDevice::Two(_));
@@ -88,7 +98,7 @@ pub(super) fn group_on_chip<K: KeyWord + ValueWord>(
     };
     let column = query.folded().next();
     let params = column.and_then(|column| query.numbers(column)).map_or(ColumnParams::unsigned(), |(of, _)| of);
-    let of = (stream, &mut *scratch, query, memory);
+    let of = (stream, &mut *scratch, query, memory, way);
     let (done, report) = match column.map(|column| &input.values[column]) {
         None => computed::<K, Nothing>(of, ChipInput { keys, values: None, column: params, seed })?,
         Some(WordsOf::Narrow(values)) => {
@@ -131,11 +141,11 @@ fn recoded<K: KeyWord>(
 }
 
 /// A query, with its stream, its scratch and its memory.
-type Of<'a, 'q, K> = (&'a Stream, &'a mut Scratch, &'a Query<'q>, Memory<K>);
+type Of<'a, 'q, K> = (&'a Stream, &'a mut Scratch, &'a Query<'q>, Memory<K>, Way);
 
 /// Returns the keys and the aggregates of a query whose values have a known type.
 fn computed<K: KeyWord + ValueWord, V: Payload>(
-    (stream, scratch, query, memory): Of<'_, '_, K>,
+    (stream, scratch, query, memory, way): Of<'_, '_, K>,
     input: ChipInput<'_, K, V>,
 ) -> Result<(Option<Grouped<K>>, OnChip)> {
     let device = scratch.device().clone();
@@ -161,10 +171,19 @@ fn computed<K: KeyWord + ValueWord, V: Payload>(
             computed.sums = Some(Buffer::uninitialized(&device, 0)?);
         }
     }
-    let (done, report) = hot_and_bins(stream, scratch, input, &mut computed)?;
-    if !done {
-        return Ok((None, report));
-    }
+    let report = match way {
+        Way::Table => {
+            group_in_table(stream, scratch, input, &mut computed, OfRows::default())?;
+            OnChip { estimated_groups: computed.keys.len() as u64, ..OnChip::default() }
+        }
+        Way::HotAndBins => {
+            let (done, report) = hot_and_bins(stream, scratch, input, &mut computed)?;
+            if !done {
+                return Ok((None, report));
+            }
+            report
+        }
+    };
     let Computed { keys, counts, sums, minima, maxima } = computed;
     for words in &mut means {
         words.resize(&device, keys.len())?;

@@ -1,7 +1,7 @@
 //! The aggregates that are computed from each group's rows of one column, and their output buffers.
 
 use crate::{Buffer, Device, Result};
-use gpu_kernels::column::ColumnParams;
+use gpu_kernels::column_values::ColumnParams;
 use gpu_kernels::relational::group_by::Wanted;
 use gpu_kernels::types::{Scalar, ValueWord};
 

@@ -2,14 +2,15 @@
 
 use super::groups::{GroupReport, Groups, GroupsOnHost, Method};
 use super::memory::Memory;
-use super::on_chip::{group_on_chip, sums_may_wrap};
+use super::on_chip::{Way, group_on_chip, sums_may_wrap};
 use super::sort::{SortInput, group_sorted};
+use super::table::fits_table;
 use super::wanted::{Aggregate, Order, Query, Wanted};
 use crate::hash::random_seed;
 use crate::primitives::{Number, Scratch, check_items};
 use crate::relational::columns::{Column, IntoColumn, KeyColumns, Words, typed};
 use crate::{Buffer, Device, Error, InputError, Key, Result, Stream, Value};
-use gpu_kernels::column::ColumnParams;
+use gpu_kernels::column_values::ColumnParams;
 use gpu_kernels::plain::PlainHalf;
 use gpu_kernels::primitives::reduce::SumKind;
 use std::fmt;
@@ -222,15 +223,18 @@ impl<'q, K: Key> GroupBy<'q, K> {
         let values = query.columns.iter().map(|column| (column.lend)(&device)).collect::<Result<Vec<_>>>()?;
         let input = SortInput { keys: &keys, values: &values, rows, order: K::ORDER };
         let mut report = GroupReport { method: Method::Sort, estimated_groups: None, hot_rows: 0, overflowed: false };
-        let is_worth_it = match method {
-            Method::Auto => rows >= MIN_HASHED_ROWS,
-            Method::Hash => rows != 0,
-            Method::Sort => false,
+        let way = match method {
+            Method::Auto if fits_table(stream.machine(), rows) => Some(Way::Table),
+            Method::Auto => (rows >= MIN_HASHED_ROWS).then_some(Way::HotAndBins),
+            Method::Hash => (rows != 0).then_some(Way::HotAndBins),
+            Method::Sort => None,
         };
-        let on_chip = is_worth_it && query.fits_on_chip();
-        if on_chip && !sums_may_wrap(stream, scratch, query, &values, rows)? {
+        let way = way.filter(|_| query.fits_on_chip());
+        if let Some(way) = way
+            && !sums_may_wrap(stream, scratch, query, &values, rows)?
+        {
             let seed = seed.unwrap_or_else(random_seed);
-            let (computed, of_chip) = group_on_chip(stream, scratch, query, &input, memory, seed)?;
+            let (computed, of_chip) = group_on_chip(stream, scratch, query, &input, memory, (seed, way))?;
             report.estimated_groups = Some(of_chip.estimated_groups);
             report.overflowed = of_chip.overflowed;
             if let Some((keys, columns)) = computed {

@@ -5,7 +5,7 @@ use crate::hash::constants;
 use crate::primitives::{Scratch, check_items};
 use crate::runtime::machine::PerMachine;
 use crate::{Buffer, Result, Stream};
-use gpu_kernels::column::ColumnParams;
+use gpu_kernels::column_values::ColumnParams;
 use gpu_kernels::page::position;
 use gpu_kernels::relational::group_by::hot_build::{CELLS, Choice};
 use gpu_kernels::relational::group_by::hot_table::{HotShare, HotSizes, HotTable};

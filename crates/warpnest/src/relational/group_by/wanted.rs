@@ -3,7 +3,7 @@
 
 use crate::relational::columns::{Column, Lend, Words, WordsOf};
 use crate::{Buffer, Device, Error, InputError, Result, Stream, Value};
-use gpu_kernels::column::ColumnParams;
+use gpu_kernels::column_values::ColumnParams;
 use gpu_kernels::primitives::reduce::SumKind;
 use gpu_kernels::types::Scalar;
 use std::any::Any;

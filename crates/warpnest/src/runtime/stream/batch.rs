@@ -61,6 +61,8 @@ pub(crate) struct Batch<'b> {
     pub(super) failure: RefCell<Option<Error>>,
     /// Whether a step may have been queued.
     pub(super) queued: Rc<Cell<bool>>,
+    /// Whether the host has waited for all steps.
+    pub(super) ended: Cell<bool>,
     /// The tables that must do more work once all steps are queued.
     pub(super) finishing: RefCell<Vec<Box<dyn Finish + 'b>>>,
 }
@@ -140,9 +142,32 @@ impl<'b> Batch<'b> {
             Some(error) => Err(error.clone()),
             None => {
                 self.queued.set(true);
+                self.ended.set(false);
                 Ok(self.stream.queue())
             }
         }
+    }
+
+    /// Copies to the host, and waits for that and for the steps before it.
+    ///
+    /// # Safety
+    /// The bytes at `from` must be of a buffer that the batch reads.
+    pub(crate) unsafe fn download(&self, from: usize, to: &mut [u8]) -> Result<()> {
+        // SAFETY: as the caller promises.
+        unsafe { self.queue()?.download(from, to)? };
+        self.ended.set(true);
+        Ok(())
+    }
+
+    /// Copies from the host, and waits for that and for the steps before it.
+    ///
+    /// # Safety
+    /// The bytes at `to` must be of a buffer that the batch writes.
+    pub(crate) unsafe fn upload(&self, from: &[u8], to: usize) -> Result<()> {
+        // SAFETY: as the caller promises.
+        unsafe { self.queue()?.upload(from, to)? };
+        self.ended.set(true);
+        Ok(())
     }
 
     /// Runs `kernel` on at least `threads` threads. All launches go through this function.

@@ -6,7 +6,7 @@ use crate::Result;
 use crate::runtime::engine::Queue;
 use crate::runtime::event::Event;
 use gpu_kernels::seam::Kernel;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
 use std::rc::Rc;
 use std::sync::PoisonError;
@@ -166,14 +166,21 @@ impl Stream {
             uses: RefCell::default(),
             failure: RefCell::default(),
             queued: Rc::default(),
+            ended: Cell::default(),
             finishing: RefCell::default(),
         });
         // Until the buffers have the event, nothing else can wait for the queued work.
         let unrecorded = Unrecorded(self.queue());
         let done = steps(&uses);
-        let Batch { uses, failure, finishing, .. } = uses.0;
+        let Batch { uses, failure, finishing, ended, .. } = uses.0;
         let done = failure.into_inner().map_or(done, Err);
-        let done = self.record_end(uses.into_inner(), unrecorded, done);
+        let done = if ended.get() && done.is_ok() {
+            // Nothing that was queued still uses the buffers.
+            std::mem::forget(unrecorded);
+            done
+        } else {
+            self.record_end(uses.into_inner(), unrecorded, done)
+        };
         // The first error is returned, because it says most.
         let mut finished = Ok(());
         for table in finishing.into_inner() {

@@ -112,7 +112,7 @@ fn fill<'l>(
                 Extent::Device { tracked, address } => {
                     batch.reads(*tracked);
                     // SAFETY: the extent lies in its buffer, and these bytes lie in the extent.
-                    unsafe { batch.queue()?.download(address + skipped, target)? }
+                    unsafe { batch.download(address + skipped, target)? }
                 }
             }
             done += length;

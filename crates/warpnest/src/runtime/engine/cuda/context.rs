@@ -1,15 +1,19 @@
 //! The primary context of a device. It is current while the engine calls the driver.
 
-use super::driver::{Called, Context, Driver, Failure, Ordinal, code, constant};
+use super::driver::{self, Called, Context, Driver, Failure, Ordinal, code, constant};
 use crate::runtime::engine::Memory;
 use crate::{Error, Result};
 use std::ffi::CStr;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The bytes of shared memory that are left for arrays of constant length in a kernel that also has
 /// a dynamic array.
 const CONSTANT_ARRAYS: usize = 1 << 10;
+
+/// The most events that are kept to be recorded again.
+const KEPT_EVENTS: usize = 256;
 
 /// The primary context of a device, which other users of the driver share. It is retained once, and
 /// released when this value is dropped.
@@ -26,6 +30,8 @@ pub(crate) struct Primary {
     pub multiprocessors: u32,
     /// Whether an error has destroyed the context.
     lost: AtomicBool,
+    /// Events without a time that nobody has: to make one takes the driver longer than to record it.
+    events: Mutex<Vec<driver::Event>>,
 }
 
 // SAFETY: the driver's handles may be used from any thread that has made the context current.
@@ -97,8 +103,8 @@ impl Primary {
         let mut context = std::ptr::null_mut();
         // SAFETY: the driver writes to a live variable.
         unsafe { driver.cuDevicePrimaryCtxRetain(&mut context, device) }.map_err(failed)?;
-        let (capability, lost) = ((major, minor), AtomicBool::new(false));
-        Ok(Self { driver, device, context, name, capability, block_memory, multiprocessors, lost })
+        let (capability, lost, events) = ((major, minor), AtomicBool::new(false), Mutex::default());
+        Ok(Self { driver, device, context, name, capability, block_memory, multiprocessors, lost, events })
     }
 
     /// Makes the context current on this thread until the returned guard is dropped. Every call of
@@ -117,6 +123,25 @@ impl Primary {
         // SAFETY: the context is retained.
         unsafe { driver.cuCtxSetCurrent(self.context) }?;
         Ok(Entered { primary: self, driver, previous: Some(current) })
+    }
+
+    fn events(&self) -> MutexGuard<'_, Vec<driver::Event>> {
+        self.events.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns an event without a time that nobody has, if there is one.
+    pub(super) fn take_event(&self) -> Option<driver::Event> {
+        self.events().pop()
+    }
+
+    /// Takes an event without a time back. Returns whether it was taken: enough are kept.
+    pub(super) fn keep_event(&self, event: driver::Event) -> bool {
+        let mut events = self.events();
+        let is_kept = events.len() < KEPT_EVENTS;
+        if is_kept {
+            events.push(event);
+        }
+        is_kept
     }
 
     /// Returns the device's name.
@@ -188,6 +213,13 @@ impl Drop for Entered<'_> {
 
 impl Drop for Primary {
     fn drop(&mut self) {
+        let events = std::mem::take(self.events.get_mut().unwrap_or_else(PoisonError::into_inner));
+        if let Ok(entered) = self.try_enter() {
+            for event in events {
+                // SAFETY: nobody has the event. An error means a lost context.
+                let _ = unsafe { entered.driver.cuEventDestroy_v2(event) };
+            }
+        }
         // SAFETY: `retain` retained the context, and nothing in this crate uses it any more.
         let _ = unsafe { self.driver.cuDevicePrimaryCtxRelease_v2(self.device) };
     }

@@ -12,6 +12,7 @@ use std::sync::Arc;
 pub(super) struct CudaEvent {
     primary: Arc<Primary>,
     pub(super) event: driver::Event,
+    timed: bool,
 }
 
 // SAFETY: the driver's handles may be used from any thread that has made the context current.
@@ -27,14 +28,17 @@ impl CudaEvent {
         Ok(queue_event)
     }
 
-    /// Makes an event, which counts as reached until it is recorded.
+    /// Returns an event to be recorded.
     pub(super) fn unrecorded(primary: &Arc<Primary>, timed: bool) -> Result<Self> {
+        if !timed && let Some(event) = primary.take_event() {
+            return Ok(Self { primary: primary.clone(), event, timed });
+        }
         let entered = primary.enter()?;
         let mut event = std::ptr::null_mut();
         let flags = if timed { 0 } else { constant::EVENT_DISABLE_TIMING };
         // SAFETY: the driver writes the handle.
         entered.check(unsafe { entered.driver.cuEventCreate(&mut event, flags) })?;
-        Ok(Self { primary: primary.clone(), event })
+        Ok(Self { primary: primary.clone(), event, timed })
     }
 
     /// Moves the event behind what has been queued on a stream of this context.
@@ -54,6 +58,11 @@ impl CudaEvent {
 
 impl Drop for CudaEvent {
     fn drop(&mut self) {
+        // Who waits for an event waits for what it was recorded behind then, so it can be recorded
+        // again.
+        if !self.timed && self.primary.keep_event(self.event) {
+            return;
+        }
         if let Ok(entered) = self.primary.enter() {
             // SAFETY: `unrecorded` made it. The driver destroys it once it has been reached; an
             // error means a lost context.

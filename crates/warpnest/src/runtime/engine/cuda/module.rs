@@ -115,6 +115,15 @@ impl Kernels {
             // SAFETY: the module is loaded, and the name ends with a zero byte.
             entered.check(unsafe { entered.driver.cuModuleGetFunction(&mut kernel.function, module, name.as_ptr()) })
         });
+        let found = found.and_then(|()| {
+            if !ptx::has_dynamic_memory(ptx) {
+                return Ok(());
+            }
+            // A block may have as much shared memory only if its kernel asks for it.
+            let (most, attribute) = (self.primary.block_memory, constant::FUNCTION_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+            // SAFETY: the function is loaded.
+            entered.check(unsafe { entered.driver.cuFuncSetAttribute(kernel.function, attribute, most as i32) })
+        });
         found.inspect_err(|_| self.unload(&kernel)).map(|()| kernel)
     }
 

@@ -153,15 +153,6 @@ impl Queue for CudaQueue {
         let mut arguments: Vec<*mut c_void> = Vec::new();
         kernel.arguments(&mut |argument, _bytes| arguments.push(argument.cast_mut().cast()));
         let dynamic = kernel.dynamic_bytes();
-        if dynamic != 0 {
-            // A block gets this much dynamic shared memory only if its kernel's attribute allows
-            // it. The value is the same for every launch of a kernel, so launches do not disturb
-            // each other.
-            let most = self.shared.primary.block_memory;
-            let attribute = constant::FUNCTION_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-            // SAFETY: the function is loaded.
-            entered.check(unsafe { entered.driver.cuFuncSetAttribute(function, attribute, most as i32) })?;
-        }
         // SAFETY: the entry point's parameters and these arguments come from one declaration, and
         // the caller vouches for the pointers among them. The driver copies the arguments before it
         // returns.
