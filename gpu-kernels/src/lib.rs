@@ -7,9 +7,9 @@
 //!
 //! * [`seam`]: all differences between GPU and CPU.
 //! * [`plain`]: the elements of buffers. [`types`]: keys, values and payloads as words.
-//! * [`double_word`]: words of two halves, for the linear table. [`hash`]: hash functions with random
-//!   constants, for the cuckoo tables and radix passes. [`column_values`]: how the values of a column
-//!   are added and compared.
+//! * [`double_word`]: words of two halves, for the linear table. [`hash`]: hash functions with
+//!   random constants, for the cuckoo tables and radix passes. [`column_values`]: how the values of
+//!   a column are added and compared.
 //! * [`primitives`]: scans, compaction, radix partition and search, and appending to an output.
 //! * [`table`]: code that tables of several kinds share: lookups, the slots of cuckoo tables, and
 //!   functions that combine values.

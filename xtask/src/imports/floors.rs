@@ -34,7 +34,7 @@ pub const HOUSES: [(&str, &[&str]); 2] = [
             "plain",
             "seam",
             "types",
-            "double hash column",
+            "double_word hash column_values",
             "primitives",
             "table",
             "split",

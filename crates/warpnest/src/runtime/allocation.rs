@@ -1,8 +1,7 @@
 //! The memory of buffers, and the events of its last uses.
 
 use crate::Result;
-use crate::runtime::engine::{Engine, LastUse, Queue, Reused};
-use crate::runtime::event::Event;
+use crate::runtime::engine::{Engine, LastUse, Queue, Reused, WorkEnd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -112,46 +111,46 @@ impl Allocation {
             .writes
             .iter()
             .map(|write| &write.last)
-            .filter(|write| write.stream != stream)
-            .try_for_each(|write| queue.wait(&*write.event))
+            .filter(|write| write.stream() != stream)
+            .try_for_each(|write| write.hold_up(queue))
     }
 
     /// Makes the queue of the stream with id `stream` wait for all uses by other streams. Returns
     /// the count of uses so far.
     pub(crate) fn before_write(&self, stream: u64, queue: &dyn Queue) -> Result<u64> {
         let uses = self.uses();
-        uses.all().filter(|last| last.stream != stream).try_for_each(|last| queue.wait(&*last.event))?;
+        uses.all().filter(|last| last.stream() != stream).try_for_each(|last| last.hold_up(queue))?;
         Ok(uses.count)
     }
 
-    pub(crate) fn after_read(&self, stream: u64, event: &Event) {
+    pub(crate) fn after_read(&self, stream: u64, end: &WorkEnd) {
         let mut uses = self.uses();
-        uses.reads.retain(|read| read.last.stream != stream);
+        uses.reads.retain(|read| read.last.stream() != stream);
         if uses.reads.len() >= MANY_READS {
             // A finished read needs no wait. A read whose query failed is kept, so that whoever
             // waits for it gets the error.
-            uses.reads.retain(|read| !read.last.event.is_done().unwrap_or(false));
+            uses.reads.retain(|read| !read.last.is_done().unwrap_or(false));
         }
-        let read = uses.next(LastUse { stream, event: event.0.clone() });
+        let read = uses.next(LastUse::new(stream, end.clone()));
         uses.reads.push(read);
     }
 
     /// Records a write that waited for the first `waited_for` uses. Whoever waits for this write
     /// has then waited for those uses, too.
-    pub(crate) fn after_write(&self, stream: u64, event: &Event, waited_for: u64) {
+    pub(crate) fn after_write(&self, stream: u64, end: &WorkEnd, waited_for: u64) {
         let mut uses = self.uses();
         // Keep the later uses, because another thread may have used another part of the buffer
         // meanwhile.
-        let meanwhile = |indexed: &Indexed| indexed.index > waited_for && indexed.last.stream != stream;
+        let meanwhile = |indexed: &Indexed| indexed.index > waited_for && indexed.last.stream() != stream;
         uses.writes.retain(meanwhile);
         uses.reads.retain(meanwhile);
-        let write = uses.next(LastUse { stream, event: event.0.clone() });
+        let write = uses.next(LastUse::new(stream, end.clone()));
         uses.writes.push(write);
     }
 
     /// Waits, on the host, until no work uses the memory.
     pub(crate) fn quiesce(&self) -> Result<()> {
-        self.uses().all().try_for_each(|last| last.event.synchronize())
+        self.uses().all().try_for_each(|last| last.synchronize())
     }
 
     /// Gives up the memory once no work uses it. Its drop then does not free it.

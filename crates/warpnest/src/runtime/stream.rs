@@ -8,12 +8,12 @@ pub(crate) use batch::{Batch, Finish};
 
 use crate::Result;
 use crate::runtime::chunk_settings::HostChunks;
-use crate::runtime::engine::{Engine, Queue};
+use crate::runtime::engine::{Engine, Pending, Queue, WorkEnd};
 use crate::runtime::event::Event;
 use crate::runtime::machine::Machine;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A queue of work on one device. Work on one stream runs in order, and work on two streams may
 /// overlap. If both streams use the same [`Buffer`](crate::Buffer) and one of them writes it, the
@@ -31,22 +31,27 @@ pub(in crate::runtime) struct Shared {
     pub(in crate::runtime) engine: Arc<dyn Engine>,
     pub(in crate::runtime) fallback_reason: Option<String>,
     pub(in crate::runtime) host_chunks: Mutex<HostChunks>,
+    /// The count of streams that have been made.
+    streams: AtomicU64,
 }
 
 impl Shared {
     /// Returns the shared state of the handles of a device on this engine.
     pub(in crate::runtime) fn new(engine: Arc<dyn Engine>, fallback_reason: Option<String>) -> Arc<Self> {
-        Arc::new(Self { engine, fallback_reason, host_chunks: Mutex::default() })
+        Arc::new(Self { engine, fallback_reason, host_chunks: Mutex::default(), streams: AtomicU64::new(0) })
     }
 }
 
 /// The state of one stream.
 struct Order {
-    queue: Box<dyn Queue>,
+    queue: Arc<dyn Queue>,
     id: u64,
     /// A lock that is held from recording an event until every buffer has the event. So a buffer's
     /// last event of this stream is the latest event, even if several host threads use the stream.
     recording: Mutex<()>,
+    /// The event behind the work so far, while the device has no other stream. It is recorded only
+    /// if something waits for it.
+    pending: Mutex<Arc<Pending>>,
 }
 
 impl Stream {
@@ -59,7 +64,10 @@ impl Stream {
     pub(in crate::runtime) fn of(shared: Arc<Shared>, queue: Box<dyn Queue>) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        Self { shared, order: Arc::new(Order { queue, id, recording: Mutex::default() }) }
+        shared.streams.fetch_add(1, Ordering::Relaxed);
+        let queue = Arc::from(queue);
+        let pending = Mutex::new(Pending::new(Arc::clone(&queue)));
+        Self { shared, order: Arc::new(Order { queue, id, recording: Mutex::default(), pending }) }
     }
 
     /// Waits until all work that is queued so far is complete.
@@ -91,6 +99,19 @@ impl Stream {
     /// event is not. [`Error::Driver`](crate::Error::Driver).
     pub fn wait(&self, event: &Event) -> Result<()> {
         self.queue().wait(&*event.0)
+    }
+
+    /// Returns the end of the work that has been queued so far. If the device has other streams, the
+    /// event behind the work is recorded at once, so that they do not wait for later work.
+    fn end_of_work(&self) -> Result<WorkEnd> {
+        if self.shared.streams.load(Ordering::Relaxed) > 1 {
+            return self.queue().record(false).map(WorkEnd::Recorded);
+        }
+        let mut pending = self.order.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        if !pending.is_open() {
+            *pending = Pending::new(self.order.queue.clone());
+        }
+        Ok(WorkEnd::Pending(pending.clone()))
     }
 
     pub(crate) fn queue(&self) -> &dyn Queue {

@@ -91,7 +91,8 @@ impl<K: KeyWord, V: Payload> GroupRows<K, V> {
                 row.key = Some(key);
             }
         });
-        // Rows are added on chip first: copies of a frequent key would wait for each other in memory.
+        // Rows are added on chip first, because rows of a frequent key would wait for each other in
+        // memory.
         block.phase(&mut threads, |thread, row| {
             let Some(key) = row.key else { return };
             // A cell holds the first thread with its key, as a word that is the greater the earlier

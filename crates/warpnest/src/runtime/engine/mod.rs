@@ -15,12 +15,15 @@ mod host;
 mod host_allocator;
 #[cfg(feature = "cpu")]
 mod host_memory;
+mod last_use;
 #[cfg(feature = "cpu")]
 mod share;
 
 pub use crate::runtime::machine::Machine;
 #[cfg(feature = "cpu")]
 pub use host::{Cores, HostEngine, Runner};
+pub use last_use::LastUse;
+pub(crate) use last_use::{Pending, WorkEnd};
 
 use crate::{Error, Module, Result};
 use gpu_kernels::seam::Kernel;
@@ -54,15 +57,6 @@ pub struct PoolSizes {
     /// The most bytes that may be kept, as set by
     /// [`Device::set_pool_limit`](crate::Device::set_pool_limit).
     pub limit: u64,
-}
-
-/// The last use of memory by a stream.
-#[derive(Clone, Debug)]
-pub struct LastUse {
-    /// The stream's id.
-    pub stream: u64,
-    /// The event at the end of the use.
-    pub event: Arc<dyn QueueEvent>,
 }
 
 /// Allocated memory that an earlier buffer may have used.
@@ -105,7 +99,7 @@ pub unsafe trait Engine: Debug + Send + Sync + Any {
     unsafe fn give(&self, address: usize, bytes: usize, uses: Vec<LastUse>) {
         // After a driver error the context is lost, and the memory with it. This function cannot
         // return the error, so it is ignored.
-        let _ = uses.iter().try_for_each(|last| last.event.synchronize());
+        let _ = uses.iter().try_for_each(|last| last.synchronize());
         // SAFETY: as the caller promises, and the uses have ended.
         unsafe { self.free(address, bytes) }
     }

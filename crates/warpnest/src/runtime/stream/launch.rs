@@ -4,7 +4,6 @@ use super::Stream;
 use super::batch::{Batch, Use, Uses};
 use crate::Result;
 use crate::runtime::engine::Queue;
-use crate::runtime::event::Event;
 use gpu_kernels::seam::Kernel;
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
@@ -199,16 +198,16 @@ impl Stream {
         }
         let _recording = self.order.recording.lock().unwrap_or_else(PoisonError::into_inner);
         // The event is recorded even after an error, because part of the work may be queued.
-        let event = match self.queue().record(false) {
-            Ok(event) => Event(event),
+        let end = match self.end_of_work() {
+            Ok(end) => end,
             // The first error says more.
             Err(error) => return done.and(Err(error)),
         };
         std::mem::forget(unrecorded);
         for Use { allocation, written } in uses {
             match written {
-                Some(waited_for) => allocation.after_write(self.order.id, &event, waited_for),
-                None => allocation.after_read(self.order.id, &event),
+                Some(waited_for) => allocation.after_write(self.order.id, &end, waited_for),
+                None => allocation.after_read(self.order.id, &end),
             }
         }
         done

@@ -30,7 +30,8 @@ pub(crate) struct Primary {
     pub multiprocessors: u32,
     /// Whether an error has destroyed the context.
     lost: AtomicBool,
-    /// Events without a time that nobody has: to make one takes the driver longer than to record it.
+    /// Events without a time that nothing uses. They are recorded again, because the driver takes
+    /// longer to create an event than to record it.
     events: Mutex<Vec<driver::Event>>,
 }
 
@@ -129,12 +130,13 @@ impl Primary {
         self.events.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns an event without a time that nobody has, if there is one.
+    /// Returns an event without a time that nothing uses, if there is one.
     pub(super) fn take_event(&self) -> Option<driver::Event> {
         self.events().pop()
     }
 
-    /// Takes an event without a time back. Returns whether it was taken: enough are kept.
+    /// Takes back an event without a time. Returns whether it is kept, which it is not if there are
+    /// enough.
     pub(super) fn keep_event(&self, event: driver::Event) -> bool {
         let mut events = self.events();
         let is_kept = events.len() < KEPT_EVENTS;
@@ -142,6 +144,17 @@ impl Primary {
             events.push(event);
         }
         is_kept
+    }
+
+    /// Destroys the events that nothing uses.
+    pub(super) fn destroy_events(&self) {
+        let events = std::mem::take(&mut *self.events());
+        if let Ok(entered) = self.try_enter() {
+            for event in events {
+                // SAFETY: nothing uses the event. An error means that the context is lost.
+                let _ = unsafe { entered.driver.cuEventDestroy_v2(event) };
+            }
+        }
     }
 
     /// Returns the device's name.
@@ -213,13 +226,7 @@ impl Drop for Entered<'_> {
 
 impl Drop for Primary {
     fn drop(&mut self) {
-        let events = std::mem::take(self.events.get_mut().unwrap_or_else(PoisonError::into_inner));
-        if let Ok(entered) = self.try_enter() {
-            for event in events {
-                // SAFETY: nobody has the event. An error means a lost context.
-                let _ = unsafe { entered.driver.cuEventDestroy_v2(event) };
-            }
-        }
+        self.destroy_events();
         // SAFETY: `retain` retained the context, and nothing in this crate uses it any more.
         let _ = unsafe { self.driver.cuDevicePrimaryCtxRelease_v2(self.device) };
     }

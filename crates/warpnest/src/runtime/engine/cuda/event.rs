@@ -58,8 +58,8 @@ impl CudaEvent {
 
 impl Drop for CudaEvent {
     fn drop(&mut self) {
-        // Who waits for an event waits for what it was recorded behind then, so it can be recorded
-        // again.
+        // A queue that was made to wait for the event waits for the earlier recording, so the event
+        // can be recorded again.
         if !self.timed && self.primary.keep_event(self.event) {
             return;
         }

@@ -132,6 +132,7 @@ unsafe impl Engine for CudaEngine {
 
     fn trim_pool(&self) {
         self.pool.trim(&self.shared.primary);
+        self.shared.primary.destroy_events();
     }
 
     fn set_pool_limit(&self, bytes: usize) {

@@ -86,7 +86,7 @@ impl State {
     /// Takes kept memory of a size from `least` to `most` for which work of `stream` need not wait,
     /// if one of the `looks` latest ones is such; any memory if there are no looks.
     fn take(&mut self, least: usize, most: usize, stream: u64, looks: usize) -> Option<Reused> {
-        let has_ended = |last: &LastUse| last.stream == stream || last.event.is_done().unwrap_or(false);
+        let has_ended = |last: &LastUse| last.stream() == stream || last.is_done().unwrap_or(false);
         let latest = self
             .kept
             .range(least..=most)
@@ -318,7 +318,7 @@ fn release(primary: &Primary, memory: Vec<Kept>) {
     for Kept { address, uses, .. } in memory {
         // After a driver error the context is lost, and with it the memory: the error cannot be
         // reported from here.
-        let _ = uses.iter().try_for_each(|last| last.event.synchronize());
+        let _ = uses.iter().try_for_each(|last| last.synchronize());
         free(primary, address);
     }
 }
