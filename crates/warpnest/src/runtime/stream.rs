@@ -101,8 +101,8 @@ impl Stream {
         self.queue().wait(&*event.0)
     }
 
-    /// Returns the end of the work that has been queued so far. If the device has other streams, the
-    /// event behind the work is recorded at once, so that they do not wait for later work.
+    /// Returns the end of the work that has been queued so far. If the device has other streams,
+    /// the event behind the work is recorded at once, so that they do not wait for later work.
     fn end_of_work(&self) -> Result<WorkEnd> {
         if self.shared.streams.load(Ordering::Relaxed) > 1 {
             return self.queue().record(false).map(WorkEnd::Recorded);

@@ -1,6 +1,6 @@
 //! The last uses of memory by streams, which later uses wait for.
 
-use super::{Queue, QueueEvent};
+use super::queue::{Queue, QueueEvent};
 use crate::Result;
 use std::sync::{Arc, Mutex, PoisonError};
 
