@@ -24,7 +24,7 @@ pub fn check(root: &Path) -> Result<()> {
         if path.extension().is_some_and(|extension| extension == "rs") {
             let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
             let name = path.strip_prefix(root).unwrap_or(&path).display().to_string();
-            // The first file of a crate has the crate's attributes.
+            // `lib.rs` may ask for the target too, because the attributes of the crate are in it.
             let may_ask = path.starts_with(root.join(SEAM)) || path.ends_with("lib.rs");
             let mut found = |lines: Vec<usize>, what| {
                 findings.extend(lines.into_iter().map(|line| format!("{name}:{line}: {what}")));

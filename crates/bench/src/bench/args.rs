@@ -68,9 +68,12 @@ pub struct Args {
     /// Measure only the limits, and no tables.
     #[arg(long)]
     pub(super) only_limits: bool,
-    /// The parts to measure. Default: all parts except files, calls and transfers.
+    /// The parts to measure. Default: all parts except files, calls, soak and transfers.
     #[arg(long, value_delimiter = ',', value_enum)]
     only: Vec<Part>,
+    /// The duration of `--only soak`.
+    #[arg(long, default_value_t = 10)]
+    pub(super) seconds: u64,
     /// Also measure hashbrown::HashMap on one thread, with the same input in the same run.
     #[cfg(feature = "figures")]
     #[arg(long)]
@@ -146,6 +149,9 @@ pub(super) enum Part {
     /// Whole calls of a program of ordinary size, with their allocations; only measured if
     /// requested.
     Calls,
+    /// Calls of random kinds and of up to `n` rows on four streams at once, for `--seconds`, with all
+    /// answers checked; only if requested.
+    Soak,
     /// Copies of `n` bytes between the host and a GPU; only measured if requested. Rates are in
     /// GB/s, by the host's clock. The limit is the rate of page-locked memory in the same run.
     Transfers,
@@ -154,7 +160,7 @@ pub(super) enum Part {
 impl Args {
     /// Returns whether a part is to be measured.
     pub(super) fn wants(&self, part: Part) -> bool {
-        self.only.is_empty() && ![Part::Files, Part::Calls, Part::Transfers].contains(&part)
+        self.only.is_empty() && ![Part::Files, Part::Calls, Part::Soak, Part::Transfers].contains(&part)
             || self.only.contains(&part)
     }
 }

@@ -39,6 +39,7 @@ pub mod roofline;
 mod rows;
 mod set;
 mod skews;
+mod soak;
 mod sorted;
 mod transfers;
 mod two_level;

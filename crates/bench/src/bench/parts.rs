@@ -7,7 +7,7 @@ use super::lab::Bench;
 use super::record::Record;
 use super::{
     calls, columns, combine, compacting, cuckoo, extendible, files, gather, group_by, group_by_lying, join, join_forms,
-    linear, multi, page, page_changes, primitives, refs, rows, skews, sorted, transfers, two_level,
+    linear, multi, page, page_changes, primitives, refs, rows, skews, soak, sorted, transfers, two_level,
 };
 use warpnest::design::Config;
 use warpnest::design::Ids;
@@ -77,6 +77,9 @@ impl<'a> Measured<'a> {
         }
         if self.begins(Part::Calls, format!("whole calls, {} rows", at.n)) {
             self.keep_both(|| calls::measure::<u32>(at), || calls::measure::<u64>(at))?;
+        }
+        if self.begins(Part::Soak, format!("soak, up to {} rows", at.n)) {
+            self.keep(soak::measure(at, self.args.seconds)?);
         }
         if self.begins(Part::Transfers, format!("transfers, {} bytes", at.n)) {
             self.keep(transfers::measure(at)?);

@@ -1,5 +1,5 @@
-//! Benchmarks of kernels of a user that take tables as arguments, beside the batches that do the
-//! same.
+//! Benchmarks of a user's kernels that take tables as arguments, beside the library's own calls,
+//! such as `get_many`, for the same work.
 
 use super::Bench;
 use super::input::{wrong_hits, wrong_misses};

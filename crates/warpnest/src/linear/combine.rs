@@ -74,8 +74,8 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         if !is_worth_it || keys.len() > MAX_SAMPLED || values.len() != keys.len() {
             return Ok(None);
         }
-        // Any pair of a key may win. Values are compared as unsigned words, so the greatest one is
-        // the value of a row.
+        // Any row of a key may provide the value. The maximum provides one, because it returns the
+        // word of one row unchanged. Comparing unsigned words works for every type of value.
         let greatest = Fold::new(FoldKind::Max, SumKind::Unsigned, V::BITS);
         let firsts = match self.combines_first(stream, keys) {
             Ok(true) => combined(stream, &mut self.scratch, keys, Some(values), greatest),

@@ -137,7 +137,7 @@ impl OrderedKey for u64 {}
 impl OrderedKey for usize {}
 impl OrderedKey for char {}
 
-/// The size of a key or value: an array of 4 or 8 units stands for 4 or 8 bytes.
+/// The size of a key or value: the types `[(); 4]` and `[(); 8]` stand for 4 and 8 bytes.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(message = "a key or value has 4 or 8 bytes, and this type has another size")]
 pub trait Bytes {

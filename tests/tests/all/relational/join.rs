@@ -149,7 +149,7 @@ fn rows_around_those_of_a_page_and_of_a_round(engine: &TestEngine) {
 #[parameterized]
 fn keys_with_many_rows(engine: &TestEngine) {
     let device = &engine.device;
-    // The same bins have some rows of other keys.
+    // Rows of one frequent key, and `others` rows of different keys, which share its bins.
     let rows = |hot: usize, key: u32, others: u32| {
         let mut keys = vec![key; hot];
         keys.extend((0..others).map(|other| other * 3));

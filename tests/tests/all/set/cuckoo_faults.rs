@@ -94,8 +94,9 @@ fn a_set_that_cannot_be_built_says_so_and_after_a_rebuild_it_is_empty(device: &D
     holds(&set, &any);
 }
 
-/// Checks that the result of an operation has the slots of the first set's configuration, and is
-/// refused like a build with these slots.
+/// Checks that a union, an intersection or a difference takes the slots per pair from the
+/// configuration of the first set. If that many slots cannot be built, the operation fails like a
+/// build.
 #[test]
 fn the_result_of_an_operation_has_the_configuration_of_the_first_set() {
     let (wide, dense) = (default().seed(8).slots_per_pair(4.0), default().seed(6));

@@ -194,7 +194,8 @@ fn numbers_of_buckets_around_what_two_passes_hold_and_more_than_a_million() {
 
 #[test]
 fn rebuilds_with_more_and_fewer_and_no_pairs() {
-    // Some rebuilds have copies that cause a sort, or copies that share buckets.
+    // In some rebuilds a repeated key overflows its bucket, so that the pairs are sorted first. In
+    // others several repeated keys share a bucket.
     edges::rebuilds_with_more_and_fewer_and_no_pairs(|_| small());
 }
 
