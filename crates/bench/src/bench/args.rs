@@ -1,5 +1,6 @@
 //! What `cargo xtask bench` can be asked for.
 
+use super::cold::Call;
 use super::lab::parse_size;
 use std::path::PathBuf;
 
@@ -68,9 +69,12 @@ pub struct Args {
     /// Only the limits, no tables.
     #[arg(long)]
     pub(super) only_limits: bool,
-    /// What to measure: all of it but files and transfers by default.
+    /// What to measure: all of it but files, calls, transfers and cold by default.
     #[arg(long, value_delimiter = ',', value_enum)]
     only: Vec<Part>,
+    /// Make one call for `--only cold`, in this process.
+    #[arg(long, hide = true, value_enum)]
+    pub(super) first_call: Option<Call>,
     /// Also measure hashbrown::HashMap on one thread, with the same input in the same run.
     #[cfg(feature = "figures")]
     #[arg(long)]
@@ -149,12 +153,15 @@ pub(super) enum Part {
     /// Copies of so many bytes between the host and a GPU, if asked for. Rates are in GB/s, by the
     /// host's clock. The limit is the rate of page-locked memory in the same run.
     Transfers,
+    /// First calls, each in a new process, by the host's clock, if asked for. Nothing else is
+    /// measured then.
+    Cold,
 }
 
 impl Args {
     /// Returns whether a part is to be measured.
     pub(super) fn wants(&self, part: Part) -> bool {
-        self.only.is_empty() && ![Part::Files, Part::Calls, Part::Transfers].contains(&part)
+        self.only.is_empty() && ![Part::Files, Part::Calls, Part::Transfers, Part::Cold].contains(&part)
             || self.only.contains(&part)
     }
 }
