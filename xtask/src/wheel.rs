@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::process::capture;
 use crate::report::Outcome;
-use crate::{gpu_bundle, workspace};
+use crate::{build_cubins, gpu_bundle, workspace};
 
 /// The folder of the Python package.
 const PACKAGE: &str = "crates/warpnest-python";
@@ -29,6 +29,10 @@ const FIRST_ANSWER: &str = "import numpy, warpnest as wn; print(len(wn.unique(nu
 /// is in target/wheel. maturin does the work, from a venv at target/python or PATH.
 #[derive(clap::Args)]
 pub struct Args {
+    /// Build machine code for common GPUs first, and put it into the wheel, as of one for users. It
+    /// takes minutes, and needs ptxas.
+    #[arg(long)]
+    cubins: bool,
     /// Install the wheel into a clean environment and run the tests there.
     #[arg(long)]
     test: bool,
@@ -38,7 +42,11 @@ pub struct Args {
 pub fn main(args: &Args) -> Result<()> {
     let root = workspace::root()?;
     let maturin = find(&root).context(HOW_TO_GET_MATURIN)?;
-    let wheel = build(&root, &maturin, "release")?;
+    if args.cubins {
+        build_cubins::common(&root)?;
+    }
+    let features = if args.cubins { &["--features", "cubins"][..] } else { &[] };
+    let wheel = build(&root, &maturin, "release", features)?;
     println!("{}", wheel.display());
     if args.test {
         println!("{}", tested(&root, &wheel)?);
@@ -50,7 +58,7 @@ pub fn main(args: &Args) -> Result<()> {
 /// to be `thorough`, less of it is optimised than of one for users.
 pub fn check(root: &Path, thorough: bool) -> Result<Outcome> {
     let Some(maturin) = find(root) else { return Ok(Outcome::Skipped(HOW_TO_GET_MATURIN.into())) };
-    let wheel = build(root, &maturin, if thorough { "release" } else { gpu_bundle::TESTS_PROFILE })?;
+    let wheel = build(root, &maturin, if thorough { "release" } else { gpu_bundle::TESTS_PROFILE }, &[])?;
     Ok(Outcome::Passed(tested(root, &wheel)?))
 }
 
@@ -61,13 +69,18 @@ fn find(root: &Path) -> Option<PathBuf> {
     [of_venv, PathBuf::from("maturin")].into_iter().find(|maturin| works(maturin))
 }
 
-/// Builds the wheel in a profile of the workspace, and returns its path.
-fn build(root: &Path, maturin: &Path, profile: &str) -> Result<PathBuf> {
+/// Builds the wheel in a profile of the workspace, with the words for its features, and returns its
+/// path.
+fn build(root: &Path, maturin: &Path, profile: &str, features: &[&str]) -> Result<PathBuf> {
     let out = workspace::target_dir(root).join("wheel");
     // Of an earlier version, or for another system.
     let _ = fs::remove_dir_all(&out);
     let mut command = Command::new(maturin);
-    command.args(["build", "--locked", "--profile", profile, "--out"]).arg(&out).current_dir(root.join(PACKAGE));
+    command
+        .args(["build", "--locked", "--profile", profile, "--out"])
+        .arg(&out)
+        .args(features)
+        .current_dir(root.join(PACKAGE));
     capture(&mut command)?;
     let entries = fs::read_dir(&out).with_context(|| format!("cannot read {}", out.display()))?;
     let wheel =

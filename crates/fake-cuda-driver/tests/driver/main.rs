@@ -2,6 +2,7 @@
 //! behind.
 
 mod contexts;
+mod cubins;
 mod devices;
 mod faults;
 mod foreign;

@@ -41,9 +41,10 @@ impl Device {
         CPU.clone()
     }
 
-    /// Compiles all kernels of the library now. Otherwise the driver compiles each one at its first
-    /// launch, unless it has it in its cache. That takes a fraction of a second for a large kernel:
-    /// the launch waits for it, and so does what is timed around it.
+    /// Loads all kernels of the library now. Otherwise the driver compiles each one at its first
+    /// launch, unless it has it in its cache or the program has machine code for this GPU (the
+    /// feature `cubins`). That takes a fraction of a second for a large kernel: the launch waits
+    /// for it, and so does what is timed around it.
     ///
     /// # Errors
     /// [`Error::Jit`](crate::Error::Jit) if the driver refuses one,

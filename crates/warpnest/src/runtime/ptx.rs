@@ -1,6 +1,8 @@
 //! The kernels as the driver gets them: `gpu-kernels` compiled to PTX by `cargo xtask build-ptx`,
 //! with the digest of its sources.
 
+use std::collections::HashMap;
+
 /// The PTX for every device from compute capability 7.5 on.
 pub const BASELINE: &str = include_str!("../../ptx/kernels_sm75.ptx");
 /// The PTX for compute capability 9.0 and later.
@@ -90,6 +92,13 @@ pub fn digest_line(ptx: &str) -> &str {
     ptx.lines().find(|line| line.starts_with("// sources-sha256")).unwrap_or_default()
 }
 
+/// Returns the lines of a module's header by which its contents are known: the digest of its
+/// sources, the compiler and the flags.
+#[cfg(feature = "cubins")]
+pub(crate) fn head(ptx: &str) -> impl Iterator<Item = &str> {
+    ptx.lines().skip(1).take(3)
+}
+
 /// Returns the file that takes the place of a module, if there is one.
 #[cfg(not(feature = "ptx-files"))]
 fn from_file(_: &str) -> Option<&'static str> {
@@ -138,16 +147,38 @@ pub fn kernels(ptx: &str) -> impl Iterator<Item = &str> {
 ///
 /// The driver compiles what it loads, and a program needs few of the kernels.
 pub fn module_of(ptx: &str, kernel: &str) -> Option<String> {
-    entry(ptx, kernel).map(|(_, module)| module)
+    let index = Index::new(ptx);
+    index.entry(kernel).map(|(_, entry)| index.module(entry))
 }
 
-/// Returns the module of a kernel, as of [`module_of`], with the kernel's name as a slice of `ptx`.
-pub(crate) fn entry<'p>(ptx: &'p str, kernel: &str) -> Option<(&'p str, String)> {
-    let common = &ptx[..ptx.find(ENTRY)?];
-    let entry = &ptx[ptx.find(&format!("{ENTRY}{kernel}("))?..];
-    let end = entry[ENTRY.len()..].find(ENTRY).map_or(entry.len(), |length| ENTRY.len() + length);
-    let name = &entry[ENTRY.len()..][..kernel.len()];
-    Some((name, [common, &entry[..end]].concat()))
+/// The entry points of PTX by their names, which one pass over the text finds.
+pub(crate) struct Index<'p> {
+    /// The text before the first entry point.
+    common: &'p str,
+    entries: HashMap<&'p str, &'p str>,
+}
+
+impl<'p> Index<'p> {
+    pub(crate) fn new(ptx: &'p str) -> Self {
+        // The texts have megabytes; the standard library takes eight times as long.
+        let mut starts: Vec<usize> = memchr::memmem::find_iter(ptx.as_bytes(), ENTRY).collect();
+        starts.push(ptx.len());
+        let entry = |ends: &[usize]| {
+            let entry = &ptx[ends[0]..ends[1]];
+            (entry[ENTRY.len()..].split('(').next().unwrap_or_default(), entry)
+        };
+        Self { common: &ptx[..starts[0]], entries: starts.windows(2).map(entry).collect() }
+    }
+
+    /// Returns the name and the text of an entry point.
+    pub(crate) fn entry(&self, kernel: &str) -> Option<(&'p str, &'p str)> {
+        self.entries.get_key_value(kernel).map(|(name, entry)| (*name, *entry))
+    }
+
+    /// Returns the module of an entry point alone.
+    pub(crate) fn module(&self, entry: &str) -> String {
+        [self.common, entry].concat()
+    }
 }
 
 #[cfg(test)]
