@@ -8,7 +8,7 @@ use crate::answer::code;
 use crate::stream::Work;
 use crate::{MOST_SHARED, SHARED};
 
-/// Machine code as a driver sees it: an ELF file. This driver takes its own, which have a
+/// Machine code as a driver sees it: an ELF file. This driver takes files of its own, which have a
 /// mark in their header, and behind it PTX that ends with a zero byte.
 struct Elf {
     is_fake: bool,
