@@ -25,12 +25,13 @@ const SETS: [Set; 4] = [
 ];
 
 /// Further sets, each of which rarely fails alone.
-const MORE: [Set; 19] = [
+const MORE: [Set; 20] = [
     &["-p", "warpnest", "--all-targets"],
     &["-p", "gpu-kernels", "--features", "cpu,precompiled-checks"],
     &["-p", "warpnest", "--features", "arrow"],
     &["-p", "warpnest", "--features", "cudarc"],
     &["-p", "warpnest", "--features", "cust"],
+    &["-p", "warpnest", "--features", "cubins"],
     &["-p", "warpnest", "--features", "cuda,ptx-files"],
     &["-p", "warpnest", "--no-default-features", "--features", "arrow,cuda,cudarc"],
     &["-p", "warpnest", "--all-features"],

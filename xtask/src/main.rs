@@ -2,6 +2,7 @@
 
 // There is a file for each command. `check` calls the others, and `measure` and `fuzz` start
 // programs that do the work. Commands share `process`, `report` and `workspace`.
+mod build_cubins;
 mod build_ptx;
 mod check;
 mod coverage;
@@ -48,6 +49,7 @@ enum Command {
     /// Measure every table and operation, and compare them with the memory system's limits.
     #[command(disable_help_flag = true)]
     Bench(measure::Args),
+    BuildCubins(build_cubins::Args),
     BuildPtx(build_ptx::Args),
     /// Compare every table on the CPU engine with alternatives that Rust programs already have.
     #[command(disable_help_flag = true)]
@@ -84,6 +86,7 @@ fn main() -> ExitCode {
         Command::Bench(args) => measure::main("bench", &args),
         Command::Beside(args) => measure::main("beside", &args),
         Command::Chains(args) => measure::main("chains", &args),
+        Command::BuildCubins(args) => build_cubins::main(&args),
         Command::BuildPtx(args) => build_ptx::main(&args),
         Command::Check(args) => check::main(&args, commands()),
         Command::Figures(args) => measure::main("figures", &args),

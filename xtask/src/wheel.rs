@@ -10,12 +10,14 @@ use anyhow::{Context, Result, ensure};
 
 use crate::process::capture;
 use crate::report::Outcome;
-use crate::{gpu_bundle, workspace};
+use crate::{build_cubins, gpu_bundle, workspace};
 
 /// The folder of the Python package.
 const PACKAGE: &str = "crates/warpnest-python";
 /// The largest allowed size of a wheel, in bytes.
 const MAX_BYTES: u64 = 15 << 20;
+/// The largest wheel with machine code that is allowed, in bytes.
+const MAX_BYTES_WITH_CUBINS: u64 = 20 << 20;
 /// The longest allowed time from a wheel to the first answer, in seconds.
 const MAX_SECONDS: f64 = 15.0;
 /// How to get maturin.
@@ -30,6 +32,10 @@ const FIRST_ANSWER: &str = "import numpy, warpnest as wn; print(len(wn.unique(nu
 /// written to target/wheel. maturin does the work, from a venv at target/python or from PATH.
 #[derive(clap::Args)]
 pub struct Args {
+    /// Build machine code for common GPUs first, and put it into the wheel, as of one for users. It
+    /// takes minutes, and needs ptxas.
+    #[arg(long)]
+    cubins: bool,
     /// Install the wheel into a clean environment and run the tests there.
     #[arg(long)]
     test: bool,
@@ -39,10 +45,15 @@ pub struct Args {
 pub fn main(args: &Args) -> Result<()> {
     let root = workspace::root()?;
     let maturin = find(&root).context(HOW_TO_GET_MATURIN)?;
-    let wheel = build(&root, &maturin, "release")?;
+    if args.cubins {
+        build_cubins::common(&root)?;
+    }
+    let features = if args.cubins { &["--features", "cubins"][..] } else { &[] };
+    let wheel = build(&root, &maturin, "release", features)?;
     println!("{}", wheel.display());
     if args.test {
-        println!("{}", tested(&root, &wheel)?);
+        let most = if args.cubins { MAX_BYTES_WITH_CUBINS } else { MAX_BYTES };
+        println!("{}", tested(&root, &wheel, most)?);
     }
     Ok(())
 }
@@ -51,8 +62,8 @@ pub fn main(args: &Args) -> Result<()> {
 /// is false, it is optimised less than a wheel for users.
 pub fn check(root: &Path, thorough: bool) -> Result<Outcome> {
     let Some(maturin) = find(root) else { return Ok(Outcome::Skipped(HOW_TO_GET_MATURIN.into())) };
-    let wheel = build(root, &maturin, if thorough { "release" } else { gpu_bundle::TESTS_PROFILE })?;
-    Ok(Outcome::Passed(tested(root, &wheel)?))
+    let wheel = build(root, &maturin, if thorough { "release" } else { gpu_bundle::TESTS_PROFILE }, &[])?;
+    Ok(Outcome::Passed(tested(root, &wheel, MAX_BYTES)?))
 }
 
 /// Returns the maturin of the venv, or else of PATH.
@@ -62,13 +73,18 @@ fn find(root: &Path) -> Option<PathBuf> {
     [of_venv, PathBuf::from("maturin")].into_iter().find(|maturin| works(maturin))
 }
 
-/// Builds the wheel in a profile of the workspace, and returns its path.
-fn build(root: &Path, maturin: &Path, profile: &str) -> Result<PathBuf> {
+/// Builds the wheel in a profile of the workspace, with the words for its features, and returns its
+/// path.
+fn build(root: &Path, maturin: &Path, profile: &str, features: &[&str]) -> Result<PathBuf> {
     let out = workspace::target_dir(root).join("wheel");
     // Wheels of an earlier version or another system are removed.
     let _ = fs::remove_dir_all(&out);
     let mut command = Command::new(maturin);
-    command.args(["build", "--locked", "--profile", profile, "--out"]).arg(&out).current_dir(root.join(PACKAGE));
+    command
+        .args(["build", "--locked", "--profile", profile, "--out"])
+        .arg(&out)
+        .args(features)
+        .current_dir(root.join(PACKAGE));
     capture(&mut command)?;
     let entries = fs::read_dir(&out).with_context(|| format!("cannot read {}", out.display()))?;
     let wheel =
@@ -76,11 +92,11 @@ fn build(root: &Path, maturin: &Path, profile: &str) -> Result<PathBuf> {
     wheel.with_context(|| format!("maturin left no wheel in {}", out.display()))
 }
 
-/// Installs the wheel into a clean environment, runs a first program, checks the sources' form and
+/// Installs a wheel of at most `most` bytes into a clean environment, runs a first program, checks the sources' form and
 /// types, and runs all tests. Returns the size and the times.
-fn tested(root: &Path, wheel: &Path) -> Result<String> {
+fn tested(root: &Path, wheel: &Path, most: u64) -> Result<String> {
     let bytes = fs::metadata(wheel)?.len();
-    ensure!(bytes <= MAX_BYTES, "the wheel has {bytes} bytes, and at most {MAX_BYTES} are allowed");
+    ensure!(bytes <= most, "the wheel has {bytes} bytes, and at most {most} are allowed");
     let environment = workspace::target_dir(root).join("wheel-environment");
     capture(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&environment))?;
     let python = environment.join("bin/python");

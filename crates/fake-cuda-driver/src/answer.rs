@@ -6,6 +6,7 @@ pub(crate) mod code {
     pub const OUT_OF_MEMORY: u32 = 2;
     pub const INVALID_DEVICE: u32 = 101;
     pub const INVALID_CONTEXT: u32 = 201;
+    pub const NO_BINARY_FOR_GPU: u32 = 209;
     pub const INVALID_PTX: u32 = 218;
     pub const UNSUPPORTED_PTX_VERSION: u32 = 222;
     pub const INVALID_HANDLE: u32 = 400;

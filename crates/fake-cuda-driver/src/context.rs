@@ -116,6 +116,11 @@ impl Context {
         are_in(&self.pinned, address, bytes)
     }
 
+    /// Returns the compute capability of the device.
+    pub fn capability(&self) -> (i32, i32) {
+        CAPABILITIES[self.device].0
+    }
+
     /// Compiles PTX, as far as the interpreter does. The error has the result code and the
     /// compiler's log.
     pub fn load(&mut self, handle: usize, ptx: &str) -> Result<(), (u32, String)> {

@@ -112,6 +112,8 @@ mod build;
 mod check;
 mod compile;
 pub mod compiler;
+#[doc(hidden)]
+pub mod cubins;
 mod digest;
 mod error;
 mod header;

@@ -14,8 +14,8 @@ pub fn merge(whole: &str, some: &str) -> String {
     let (whole_head, whole_entries) = split(whole);
     let (head, entries) = split(some);
     let known: BTreeSet<&str> = words(whole).collect();
-    let data: Vec<&str> = head.lines().filter(|line| line.starts_with(".global ")).collect();
-    let names = data.iter().filter_map(|line| words(line.split(['[', '=', ';']).next()?).last());
+    let data: Vec<&str> = head.lines().filter(|line| name_of_data(line).is_some()).collect();
+    let names = data.iter().filter_map(|line| name_of_data(line));
     let names = names.filter(|name| known.contains(name));
     let new_name = |name: &str| (1..).map(|n| format!("{name}_{n}")).find(|new| !known.contains(new.as_str()));
     let renamed: BTreeMap<&str, String> = names.filter_map(|name| Some((name, new_name(name)?))).collect();
@@ -33,7 +33,7 @@ pub fn merge(whole: &str, some: &str) -> String {
 }
 
 /// Splits PTX into the text before the first entry point, and the entry points with their names.
-fn split(ptx: &str) -> (&str, Vec<(&str, &str)>) {
+pub fn split(ptx: &str) -> (&str, Vec<(&str, &str)>) {
     let starts = ptx.match_indices(ENTRY).map(|(at, _)| at).filter(|&at| at == 0 || ptx.as_bytes()[at - 1] == b'\n');
     let mut starts: Vec<usize> = starts.collect();
     starts.push(ptx.len());
@@ -44,11 +44,17 @@ fn split(ptx: &str) -> (&str, Vec<(&str, &str)>) {
     (&ptx[..starts[0]], starts.windows(2).map(entry).collect())
 }
 
+/// Returns the name of the data that a line of PTX declares, if it declares some.
+pub fn name_of_data(line: &str) -> Option<&str> {
+    words(line.strip_prefix(".global ")?.split(['[', '=', ';']).next()?).last()
+}
+
 fn is_of_a_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '$'
 }
 
-fn words(text: &str) -> impl Iterator<Item = &str> {
+/// Returns the names, numbers and directives of a text.
+pub fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c| !is_of_a_word(c)).filter(|word| !word.is_empty())
 }
 

@@ -1,5 +1,6 @@
 //! The arguments of `cargo xtask bench`.
 
+use super::cold::Call;
 use super::lab::parse_size;
 use std::path::PathBuf;
 
@@ -68,12 +69,15 @@ pub struct Args {
     /// Measure only the limits, and no tables.
     #[arg(long)]
     pub(super) only_limits: bool,
-    /// The parts to measure. Default: all parts except files, calls, soak and transfers.
+    /// The parts to measure. Default: all parts except files, calls, soak, transfers and cold.
     #[arg(long, value_delimiter = ',', value_enum)]
     only: Vec<Part>,
     /// The duration of `--only soak`.
     #[arg(long, default_value_t = 10)]
     pub(super) seconds: u64,
+    /// Make one call for `--only cold`, in this process.
+    #[arg(long, hide = true, value_enum)]
+    pub(super) first_call: Option<Call>,
     /// Also measure hashbrown::HashMap on one thread, with the same input in the same run.
     #[cfg(feature = "figures")]
     #[arg(long)]
@@ -155,12 +159,15 @@ pub(super) enum Part {
     /// Copies of `n` bytes between the host and a GPU; only measured if requested. Rates are in
     /// GB/s, by the host's clock. The limit is the rate of page-locked memory in the same run.
     Transfers,
+    /// First calls, each in a new process, by the host's clock, if asked for. Nothing else is
+    /// measured then.
+    Cold,
 }
 
 impl Args {
     /// Returns whether a part is to be measured.
     pub(super) fn wants(&self, part: Part) -> bool {
-        self.only.is_empty() && ![Part::Files, Part::Calls, Part::Soak, Part::Transfers].contains(&part)
+        self.only.is_empty() && ![Part::Files, Part::Calls, Part::Soak, Part::Transfers, Part::Cold].contains(&part)
             || self.only.contains(&part)
     }
 }

@@ -9,6 +9,7 @@
 // measurement is a `record`, beside a limit from `roofline`.
 mod args;
 mod calls;
+mod cold;
 mod columns;
 mod combine;
 mod compacting;
@@ -45,6 +46,7 @@ mod transfers;
 mod two_level;
 
 pub use args::Args;
+use args::Part;
 pub use lab::{Bench, device_name, is_cpu, parse_size};
 use parts::Measured;
 use record::{Record, Run, Subject};
@@ -53,6 +55,12 @@ use warpnest::Device;
 use warpnest_bench_kernels::roofline::Access;
 
 pub fn main(args: &Args) -> anyhow::Result<()> {
+    if let Some(call) = args.first_call {
+        return cold::make(&args.device, call);
+    }
+    if args.wants(Part::Cold) {
+        return cold::measure(&args.device);
+    }
     let device = &args.device.parse::<Device>()?;
     let on_gpu = !is_cpu(device);
     if let Some(reason) = device.fallback_reason() {

@@ -8,6 +8,42 @@ use crate::answer::code;
 use crate::stream::Work;
 use crate::{MOST_SHARED, SHARED};
 
+/// Machine code as a driver sees it: an ELF file. This driver takes files of its own, which have a
+/// mark in their header, and behind it PTX that ends with a zero byte.
+struct Elf {
+    is_fake: bool,
+    /// The architecture, such as 90, if it is a fake.
+    arch: u8,
+}
+
+impl Elf {
+    /// The bytes of the header.
+    const HEADER: usize = 64;
+    /// The first bytes of any ELF file.
+    const MAGIC: [u8; 4] = *b"\x7fELF";
+    /// The word behind these, where a real file has its class and version.
+    const MARK: [u8; 4] = *b"fake";
+
+    /// Returns what the header of an image says, unless it is PTX.
+    ///
+    /// # Safety
+    /// The image has four bytes, and the whole header if it is an ELF file.
+    unsafe fn of(image: *const c_char) -> Option<Self> {
+        // SAFETY: there are four bytes.
+        if unsafe { *image.cast::<[u8; 4]>() } != Self::MAGIC {
+            return None;
+        }
+        // SAFETY: there is the header.
+        let header = unsafe { &*image.cast::<[u8; Self::HEADER]>() };
+        Some(Self { is_fake: header[4..8] == Self::MARK, arch: header[8] })
+    }
+
+    fn runs_on(&self, (major, minor): (i32, i32)) -> bool {
+        let arch = i32::from(self.arch);
+        self.is_fake && arch / 10 == major && arch % 10 <= minor
+    }
+}
+
 functions! {
     call_in cuModuleLoadDataEx(
         module: *mut usize,
@@ -16,14 +52,21 @@ functions! {
         names: *const c_uint,
         values: *const *mut c_void,
     ) |state| {
-        // SAFETY: the caller's image ends with a zero byte, and the arrays of names and values have
-        // `options` items.
-        let (ptx, names, values) = unsafe {
-            let options = options as usize;
-            (CStr::from_ptr(image), slice::from_raw_parts(names, options), slice::from_raw_parts(values, options))
+        // SAFETY: the arrays of names and values have `options` items.
+        let (names, values) = unsafe {
+            (slice::from_raw_parts(names, options as usize), slice::from_raw_parts(values, options as usize))
         };
         let handle = state.handle();
-        let loaded = state.context()?.load(handle, &ptx.to_string_lossy());
+        // SAFETY: the caller's image ends with a zero byte, or is an ELF file, which has a header.
+        let elf = unsafe { Elf::of(image) };
+        // SAFETY: the image is PTX, or an ELF file with PTX in it, and ends with a zero byte.
+        let ptx = |at| unsafe { CStr::from_ptr(image.add(at)) }.to_string_lossy();
+        let context = state.context()?;
+        let loaded = match elf {
+            None => context.load(handle, &ptx(0)),
+            Some(elf) if elf.runs_on(context.capability()) => context.load(handle, &ptx(Elf::HEADER)),
+            Some(_) => Err((code::NO_BINARY_FOR_GPU, String::new())),
+        };
         if let Err((code, log)) = loaded {
             let option = |number| names.iter().position(|&name| name == number).map(|at| values[at]);
             // Options 5 and 6 are the log's buffer and its size.

@@ -1,6 +1,7 @@
 //! Tests of the CUDA engine on the fake driver: each call can fail, and nothing may be left behind.
 
 mod contexts;
+mod cubins;
 mod devices;
 mod faults;
 mod foreign;

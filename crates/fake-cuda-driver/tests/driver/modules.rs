@@ -8,11 +8,11 @@ use gpu_kernels::seam::{Block, Global, Kernel};
 use std::sync::LazyLock;
 use warpnest::{Buffer, Device, Error, Module, PageMap, Result};
 
-const BASELINE: &str = include_str!("../../../../docs/examples/own-kernel/ptx/own_kernel_sm75.ptx");
-const HOPPER: &str = include_str!("../../../../docs/examples/own-kernel/ptx/own_kernel_sm90.ptx");
+pub(crate) const BASELINE: &str = include_str!("../../../../docs/examples/own-kernel/ptx/own_kernel_sm75.ptx");
+pub(crate) const HOPPER: &str = include_str!("../../../../docs/examples/own-kernel/ptx/own_kernel_sm90.ptx");
 
 /// Returns a module of PTX texts, with headers that name this package.
-fn module(ptx: &[&str]) -> Module {
+pub(crate) fn module(ptx: &[&str]) -> Module {
     let of_this = |ptx: &&str| &*ptx.replacen("from own-kernel.", "from fake-cuda-driver.", 1).leak();
     Module::new(ptx.iter().map(of_this).collect::<Vec<_>>().leak())
 }
@@ -72,7 +72,7 @@ impl CountNone {
 }
 
 /// Adds up the weights of three words by the kernel.
-fn added(device: &Device) -> Result<Vec<f32>> {
+pub(crate) fn added(device: &Device) -> Result<Vec<f32>> {
     let map: PageMap<u64, u32> = PageMap::build(device, &[7, 8, u64::MAX], &[0, 1, 2])?;
     let words: Vec<u64> = (0..300).map(|row| [7, 9, u64::MAX, 7][row % 4]).collect();
     let (words, weights) = (Buffer::from_slice(device, &words)?, Buffer::from_slice(device, &[0.5f32; 300])?);

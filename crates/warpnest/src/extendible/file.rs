@@ -142,7 +142,11 @@ struct Filling<'h> {
 impl Target for Filling<'_> {
     fn reserve(&mut self, bytes: u64) -> Result<()> {
         let buckets = bytes.div_ceil(8 * self.shape.bucket_words());
-        self.pages.reserve(Shape::pages(buckets)).map(drop)
+        if self.pages.reserve(Shape::pages(buckets))? {
+            // Other threads put bytes on streams that do not wait for earlier uses of the memory.
+            self.pages.quiesce()?;
+        }
+        Ok(())
     }
 
     fn put(&self, stream: &Stream, at: u64, mut bytes: &[u8]) -> Result<()> {

@@ -1,5 +1,6 @@
 //! A pool of memory units of one size. Their addresses do not change, and the pool grows by chunks.
 
+use crate::runtime::allocation::Tracked;
 use crate::runtime::stream::Batch;
 use crate::{Buffer, Device, Error, Result};
 
@@ -95,6 +96,11 @@ impl Pool {
     /// Returns the chunks of the pool's memory.
     pub(super) fn chunks(&self) -> &[Buffer<u64>] {
         &self.chunks
+    }
+
+    /// Waits, on the host, until no work uses the units.
+    pub(super) fn quiesce(&self) -> Result<()> {
+        self.chunks.iter().try_for_each(|chunk| chunk.allocation().quiesce())
     }
 
     /// Records that the batch reads the units, through their addresses.

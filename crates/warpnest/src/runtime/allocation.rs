@@ -150,7 +150,7 @@ impl Allocation {
 
     /// Waits, on the host, until no work uses the memory.
     pub(crate) fn quiesce(&self) -> Result<()> {
-        self.uses().all().try_for_each(|last| last.synchronize())
+        LastUse::synchronize_all(self.uses().all())
     }
 
     /// Gives up the memory once no work uses it. Its drop then does not free it.

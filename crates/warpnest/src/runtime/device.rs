@@ -41,9 +41,10 @@ impl Device {
         CPU.clone()
     }
 
-    /// Compiles all kernels of the library now. Otherwise the driver compiles each kernel at its
-    /// first launch, unless the kernel is in the driver's cache. Compiling a large kernel takes a
-    /// fraction of a second, which adds to the measured time of its first launch.
+    /// Loads all kernels of the library now. Otherwise each kernel is loaded at its first launch.
+    /// Then the driver compiles it, unless the kernel is in the driver's cache, or the program has
+    /// machine code for this GPU (the feature `cubins`). Compiling a large kernel takes a fraction
+    /// of a second, which adds to the measured time of its first launch.
     ///
     /// # Errors
     /// [`Error::Jit`](crate::Error::Jit) if the driver refuses one,

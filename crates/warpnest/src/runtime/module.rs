@@ -15,12 +15,27 @@ use crate::{Error, Result};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Module {
     targets: &'static [&'static str],
+    cubins: &'static [&'static [u8]],
 }
 
 impl Module {
     /// Returns the module with the texts of PTX files for one or several GPUs, in any order.
     pub const fn new(targets: &'static [&'static str]) -> Self {
-        Self { targets }
+        Self { targets, cubins: &[] }
+    }
+
+    /// Adds machine code, as `warpnest-build` packs it. It is used on GPUs for which it is, if it
+    /// was made from the PTX that they get.
+    #[cfg(feature = "cubins")]
+    #[doc(hidden)]
+    pub const fn with_cubins(self, cubins: &'static [&'static [u8]]) -> Self {
+        Self { cubins, ..self }
+    }
+
+    /// Returns the files of machine code.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn cubins(&self) -> &'static [&'static [u8]] {
+        self.cubins
     }
 
     /// Returns the PTX of each target.

@@ -1,6 +1,8 @@
 //! The kernels as the driver loads them. `cargo xtask build-ptx` compiled them from `gpu-kernels`
 //! to PTX, with a digest of the sources.
 
+use std::collections::HashMap;
+
 /// The PTX for every device of compute capability 7.5 or later.
 pub const BASELINE: &str = include_str!("../../ptx/kernels_sm75.ptx");
 /// The PTX for devices of compute capability 9.0 or later.
@@ -86,17 +88,16 @@ pub fn parameter_sizes(entry: &str) -> Option<Vec<usize>> {
     parameters.split(',').filter(|parameter| !parameter.trim().is_empty()).map(size).collect()
 }
 
-/// Returns whether a kernel has shared memory whose size is an argument of its launch.
-#[cfg(feature = "cuda")]
-pub(crate) fn has_dynamic_memory(kernel: &str) -> bool {
-    let Some(declaration) = kernel.lines().find(|line| line.starts_with(".extern .shared")) else { return false };
-    let name = declaration.split_whitespace().last().and_then(|name| name.strip_suffix("[];"));
-    name.is_some_and(|name| kernel.matches(name).count() > 1)
-}
-
 /// Returns the line of a PTX module's header that has the digest of its sources.
 pub fn digest_line(ptx: &str) -> &str {
     ptx.lines().find(|line| line.starts_with("// sources-sha256")).unwrap_or_default()
+}
+
+/// Returns the lines of a module's header by which its contents are known: the digest of its
+/// sources, the compiler and the flags.
+#[cfg(feature = "cubins")]
+pub(crate) fn head(ptx: &str) -> impl Iterator<Item = &str> {
+    ptx.lines().skip(1).take(3)
 }
 
 /// Returns the file that replaces an embedded module, if there is one.
@@ -147,16 +148,46 @@ pub fn kernels(ptx: &str) -> impl Iterator<Item = &str> {
 ///
 /// The driver compiles all that it loads, and a program needs only a few of the kernels.
 pub fn module_of(ptx: &str, kernel: &str) -> Option<String> {
-    entry(ptx, kernel).map(|(_, module)| module)
+    let index = Index::new(ptx);
+    index.entry(kernel).map(|(_, entry)| index.module(entry))
 }
 
-/// Returns the kernel's name as a slice of `ptx`, and the same module as [`module_of`].
-pub(crate) fn entry<'p>(ptx: &'p str, kernel: &str) -> Option<(&'p str, String)> {
-    let common = &ptx[..ptx.find(ENTRY)?];
-    let entry = &ptx[ptx.find(&format!("{ENTRY}{kernel}("))?..];
-    let end = entry[ENTRY.len()..].find(ENTRY).map_or(entry.len(), |length| ENTRY.len() + length);
-    let name = &entry[ENTRY.len()..][..kernel.len()];
-    Some((name, [common, &entry[..end]].concat()))
+/// The entry points of PTX by their names, which one pass over the text finds.
+pub(crate) struct Index<'p> {
+    /// The text before the first entry point.
+    common: &'p str,
+    entries: HashMap<&'p str, &'p str>,
+}
+
+impl<'p> Index<'p> {
+    pub(crate) fn new(ptx: &'p str) -> Self {
+        // The texts have megabytes; the standard library takes eight times as long.
+        let mut starts: Vec<usize> = memchr::memmem::find_iter(ptx.as_bytes(), ENTRY).collect();
+        starts.push(ptx.len());
+        let entry = |ends: &[usize]| {
+            let entry = &ptx[ends[0]..ends[1]];
+            (entry[ENTRY.len()..].split('(').next().unwrap_or_default(), entry)
+        };
+        Self { common: &ptx[..starts[0]], entries: starts.windows(2).map(entry).collect() }
+    }
+
+    /// Returns the name and the text of an entry point.
+    pub(crate) fn entry(&self, kernel: &str) -> Option<(&'p str, &'p str)> {
+        self.entries.get_key_value(kernel).map(|(name, entry)| (*name, *entry))
+    }
+
+    /// Returns whether an entry point has shared memory whose size is an argument of its launch.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn has_dynamic_memory(&self, entry: &str) -> bool {
+        let declaration = self.common.lines().find(|line| line.starts_with(".extern .shared"));
+        let name = declaration.and_then(|line| line.split_whitespace().last()?.strip_suffix("[];"));
+        name.is_some_and(|name| entry.contains(name))
+    }
+
+    /// Returns the module of an entry point alone.
+    pub(crate) fn module(&self, entry: &str) -> String {
+        [self.common, entry].concat()
+    }
 }
 
 #[cfg(test)]

@@ -31,14 +31,14 @@ pub(in crate::runtime) struct Shared {
     pub(in crate::runtime) engine: Arc<dyn Engine>,
     pub(in crate::runtime) fallback_reason: Option<String>,
     pub(in crate::runtime) host_chunks: Mutex<HostChunks>,
-    /// The count of streams that have been made.
-    streams: AtomicU64,
+    /// The count of streams.
+    streams: Arc<AtomicU64>,
 }
 
 impl Shared {
     /// Returns the shared state of the handles of a device on this engine.
     pub(in crate::runtime) fn new(engine: Arc<dyn Engine>, fallback_reason: Option<String>) -> Arc<Self> {
-        Arc::new(Self { engine, fallback_reason, host_chunks: Mutex::default(), streams: AtomicU64::new(0) })
+        Arc::new(Self { engine, fallback_reason, host_chunks: Mutex::default(), streams: Arc::default() })
     }
 }
 
@@ -50,24 +50,39 @@ struct Order {
     /// last event of this stream is the latest event, even if several host threads use the stream.
     recording: Mutex<()>,
     /// The event behind the work so far, while the device has no other stream. It is recorded only
-    /// if something waits for it.
-    pending: Mutex<Arc<Pending>>,
+    /// if something waits for it. A stream of another library has none, because it may be
+    /// destroyed or captured before something waits.
+    pending: Option<Mutex<Arc<Pending>>>,
+    /// The count of streams of the device.
+    streams: Arc<AtomicU64>,
+}
+
+impl Drop for Order {
+    fn drop(&mut self) {
+        self.streams.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Stream {
     /// Returns a new stream of a device.
     pub(in crate::runtime) fn new(shared: &Arc<Shared>) -> Result<Self> {
-        Ok(Self::of(shared.clone(), shared.engine.queue()?))
+        let queue: Arc<dyn Queue> = Arc::from(shared.engine.queue()?);
+        let pending = Mutex::new(Pending::new(queue.clone()));
+        Ok(Self::with(shared.clone(), queue, Some(pending)))
     }
 
-    /// Returns a stream on a queue of the device's engine.
-    pub(in crate::runtime) fn of(shared: Arc<Shared>, queue: Box<dyn Queue>) -> Self {
+    /// Returns a stream on a queue of another library.
+    #[cfg(feature = "cudarc")]
+    pub(in crate::runtime) fn of_other(shared: Arc<Shared>, queue: Box<dyn Queue>) -> Self {
+        Self::with(shared, Arc::from(queue), None)
+    }
+
+    fn with(shared: Arc<Shared>, queue: Arc<dyn Queue>, pending: Option<Mutex<Arc<Pending>>>) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        shared.streams.fetch_add(1, Ordering::Relaxed);
-        let queue = Arc::from(queue);
-        let pending = Mutex::new(Pending::new(Arc::clone(&queue)));
-        Self { shared, order: Arc::new(Order { queue, id, recording: Mutex::default(), pending }) }
+        let streams = shared.streams.clone();
+        streams.fetch_add(1, Ordering::Relaxed);
+        Self { shared, order: Arc::new(Order { queue, id, recording: Mutex::default(), pending, streams }) }
     }
 
     /// Waits until all work that is queued so far is complete.
@@ -104,10 +119,11 @@ impl Stream {
     /// Returns the end of the work that has been queued so far. If the device has other streams,
     /// the event behind the work is recorded at once, so that they do not wait for later work.
     fn end_of_work(&self) -> Result<WorkEnd> {
-        if self.shared.streams.load(Ordering::Relaxed) > 1 {
+        let is_alone = self.order.streams.load(Ordering::Relaxed) == 1;
+        let Some(pending) = self.order.pending.as_ref().filter(|_| is_alone) else {
             return self.queue().record(false).map(WorkEnd::Recorded);
-        }
-        let mut pending = self.order.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        };
+        let mut pending = pending.lock().unwrap_or_else(PoisonError::into_inner);
         if !pending.is_open() {
             *pending = Pending::new(self.order.queue.clone());
         }

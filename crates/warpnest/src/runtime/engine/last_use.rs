@@ -2,7 +2,7 @@
 
 use super::queue::{Queue, QueueEvent};
 use crate::Result;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The last use of memory by a stream.
 #[derive(Clone, Debug)]
@@ -34,7 +34,23 @@ impl LastUse {
     /// # Errors
     /// [`Error::Driver`](crate::Error::Driver).
     pub fn synchronize(&self) -> Result<()> {
-        self.end.event()?.synchronize()
+        match &self.end {
+            WorkEnd::Recorded(event) => event.synchronize(),
+            WorkEnd::Pending(pending) => pending.synchronize(),
+        }
+    }
+
+    /// Waits, on the host, until all of these uses have ended, even if waiting for some of them
+    /// fails. Returns the last error.
+    ///
+    /// # Errors
+    /// [`Error::Driver`](crate::Error::Driver).
+    pub fn synchronize_all<'u>(uses: impl IntoIterator<Item = &'u Self>) -> Result<()> {
+        let mut done = Ok(());
+        for last in uses {
+            done = last.synchronize().and(done);
+        }
+        done
     }
 
     /// Makes later work of a queue wait until the use has ended.
@@ -67,27 +83,45 @@ impl WorkEnd {
 /// An event that is not recorded until something waits for it. It then stands behind all work that
 /// the queue has by that time, so every use that was given it before has ended when it is reached.
 #[derive(Debug)]
-pub(crate) struct Pending {
-    queue: Arc<dyn Queue>,
-    event: Mutex<Option<Arc<dyn QueueEvent>>>,
+pub(crate) struct Pending(Mutex<State>);
+
+#[derive(Debug)]
+enum State {
+    /// The event is not recorded, and will come from this queue.
+    Open(Arc<dyn Queue>),
+    Recorded(Arc<dyn QueueEvent>),
 }
 
 impl Pending {
     pub(crate) fn new(queue: Arc<dyn Queue>) -> Arc<Self> {
-        Arc::new(Self { queue, event: Mutex::default() })
+        Arc::new(Self(Mutex::new(State::Open(queue))))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns whether the event still comes behind work that has been queued before this call.
     pub(crate) fn is_open(&self) -> bool {
-        self.event.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+        matches!(*self.state(), State::Open(_))
     }
 
     fn event(&self) -> Result<Arc<dyn QueueEvent>> {
         // The lock is held while the event is recorded, so that `is_open` cannot miss it.
-        let mut event = self.event.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*event {
-            Some(event) => Ok(event.clone()),
-            None => Ok(event.insert(self.queue.record(false)?).clone()),
-        }
+        let mut state = self.state();
+        let event = match &*state {
+            State::Recorded(event) => return Ok(event.clone()),
+            State::Open(queue) => queue.record(false)?,
+        };
+        *state = State::Recorded(event.clone());
+        Ok(event)
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        self.event().and_then(|event| event.synchronize()).or_else(|error| match &*self.state() {
+            // Without an event all work of the queue is waited for.
+            State::Open(queue) => queue.synchronize(),
+            State::Recorded(_) => Err(error),
+        })
     }
 }

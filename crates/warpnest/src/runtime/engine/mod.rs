@@ -99,7 +99,7 @@ pub unsafe trait Engine: Debug + Send + Sync + Any {
     unsafe fn give(&self, address: usize, bytes: usize, uses: Vec<LastUse>) {
         // After a driver error the context is lost, and the memory with it. This function cannot
         // return the error, so it is ignored.
-        let _ = uses.iter().try_for_each(|last| last.synchronize());
+        let _ = LastUse::synchronize_all(&uses);
         // SAFETY: as the caller promises, and the uses have ended.
         unsafe { self.free(address, bytes) }
     }

@@ -1,7 +1,7 @@
 //! Tests of the operations that a batch queues, on an engine that logs every call.
 
 use super::*;
-use crate::runtime::allocation::{Allocation, Owner};
+use crate::runtime::allocation::{Allocation, Owner, Tracked};
 use crate::runtime::buffer::Buffer;
 use crate::runtime::engine::{Memory, QueueEvent};
 use crate::{Error, InputError};
@@ -122,7 +122,8 @@ fn world() -> (Arc<dyn Engine>, [Stream; 3], Log) {
     let engine = Idle::default();
     let log = engine.log.clone();
     let engine: Arc<dyn Engine> = Arc::new(engine);
-    let streams = [(); 3].map(|()| Stream::new(&Shared::new(engine.clone(), None)).unwrap());
+    let shared = Shared::new(engine.clone(), None);
+    let streams = [(); 3].map(|()| Stream::new(&shared).unwrap());
     (engine, streams, log)
 }
 
@@ -165,6 +166,34 @@ fn a_read_waits_for_the_last_write_of_another_stream_and_a_write_for_the_reads_s
     // SAFETY: no kernel runs.
     unsafe { c.launch_dyn(8, |uses| Box::new(numbers(uses.read(&words)))) }.unwrap();
     assert_eq!(log.take(), ["2 launches 1", "2 records"], "work of one stream is in order");
+}
+
+#[test]
+fn a_stream_alone_records_an_event_only_when_something_waits_for_its_work() {
+    let engine = Idle::default();
+    let log = engine.log.clone();
+    let engine: Arc<dyn Engine> = Arc::new(engine);
+    let shared = Shared::new(engine.clone(), None);
+    let a = Stream::new(&shared).unwrap();
+    let (early, late) = (buffer(&engine), buffer(&engine));
+    use_on(&a, &early, true);
+    use_on(&a, &early, true);
+    assert_eq!(log.take(), [""; 0]);
+    let b = Stream::new(&shared).unwrap();
+    use_on(&b, &early, false);
+    assert_eq!(log.take(), ["0 records", "1 waits for 0", "1 records"], "the event comes before the wait");
+    use_on(&b, &early, false);
+    assert_eq!(log.take(), ["1 waits for 0", "1 records"], "it is recorded once");
+    use_on(&a, &late, true);
+    assert_eq!(log.take(), ["0 records"], "another stream may wait for this work");
+    drop(b);
+    use_on(&a, &late, true);
+    assert_eq!(log.take(), [""; 0], "the stream is alone again");
+    late.allocation().quiesce().unwrap();
+    assert_eq!(log.take(), ["0 records"]);
+    use_on(&a, &late, true);
+    use_on(&Stream::new(&shared).unwrap(), &late, true);
+    assert_eq!(log.take(), ["0 records", "2 waits for 0", "2 records"], "work after an event gets a new one");
 }
 
 #[test]

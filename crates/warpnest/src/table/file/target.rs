@@ -1,5 +1,6 @@
 //! The target of a section that is read.
 
+use crate::runtime::allocation::Tracked;
 use crate::{Buffer, Device, Error, Result, Stream};
 use gpu_kernels::plain::Plain;
 use std::sync::{Mutex, PoisonError};
@@ -65,6 +66,8 @@ impl<T: Plain> Target for Loading<T> {
             // Other threads put bytes on streams that do not wait for this copy.
             stream.synchronize()?;
         }
+        // Those streams do not wait for earlier uses of the memory either.
+        grown.allocation().quiesce()?;
         self.buffer = grown;
         Ok(())
     }

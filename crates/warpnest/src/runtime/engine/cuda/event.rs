@@ -23,16 +23,17 @@ unsafe impl Sync for CudaEvent {}
 impl CudaEvent {
     /// Records an event after what has been queued on a stream of this context.
     pub(super) fn record(primary: &Arc<Primary>, stream: driver::Stream, timed: bool) -> Result<Self> {
-        let queue_event = Self::unrecorded(primary, timed)?;
+        let kept = if timed { None } else { primary.take_event() };
+        let queue_event = match kept {
+            Some(event) => Self { primary: primary.clone(), event, timed },
+            None => Self::unrecorded(primary, timed)?,
+        };
         queue_event.record_on(stream)?;
         Ok(queue_event)
     }
 
-    /// Returns an event to be recorded.
+    /// Creates an event, which counts as reached until it is recorded.
     pub(super) fn unrecorded(primary: &Arc<Primary>, timed: bool) -> Result<Self> {
-        if !timed && let Some(event) = primary.take_event() {
-            return Ok(Self { primary: primary.clone(), event, timed });
-        }
         let entered = primary.enter()?;
         let mut event = std::ptr::null_mut();
         let flags = if timed { 0 } else { constant::EVENT_DISABLE_TIMING };

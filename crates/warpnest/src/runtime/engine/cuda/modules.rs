@@ -4,10 +4,16 @@
 use super::context::Primary;
 use super::driver;
 use super::module::Kernels;
+#[cfg(feature = "cubins")]
+use crate::runtime::cubins::EMBEDDED;
 use crate::runtime::ptx;
 use crate::{Error, Module, Result};
 use gpu_kernels::seam::Entry;
 use std::sync::{Arc, PoisonError, RwLock};
+
+/// There is no machine code.
+#[cfg(not(feature = "cubins"))]
+const EMBEDDED: &[&[u8]] = &[];
 
 pub(super) struct Modules {
     primary: Arc<Primary>,
@@ -27,7 +33,7 @@ struct Other {
 impl Modules {
     /// Returns this library's kernels. One kernel is loaded now.
     pub(super) fn new(primary: &Arc<Primary>) -> Result<Self> {
-        let own = Kernels::load(primary, gpu_kernels::PACKAGE, &[ptx::baseline(), ptx::hopper()])?;
+        let own = Kernels::load(primary, gpu_kernels::PACKAGE, &[ptx::baseline(), ptx::hopper()], EMBEDDED)?;
         Ok(Self { primary: primary.clone(), own, others: RwLock::default() })
     }
 
@@ -38,7 +44,8 @@ impl Modules {
 
     /// Returns whether this library's kernels include those for tables that change 128-bit words.
     pub(super) fn have_wide_atomics(&self) -> bool {
-        self.own.ptx() == ptx::hopper()
+        // Not the texts, which have megabytes.
+        std::ptr::eq(self.own.ptx(), ptx::hopper())
     }
 
     /// Loads the kernels of a module, unless they are already loaded.
@@ -47,7 +54,7 @@ impl Modules {
         if self.of(package, |other| other.module == *module) == Some(true) {
             return Ok(());
         }
-        let kernels = Arc::new(Kernels::load(&self.primary, package, module.targets())?);
+        let kernels = Arc::new(Kernels::load(&self.primary, package, module.targets(), module.cubins())?);
         let other = Other { package, module: *module, kernels };
         self.others.write().unwrap_or_else(PoisonError::into_inner).push(other);
         Ok(())

@@ -318,7 +318,7 @@ fn release(primary: &Primary, memory: Vec<Kept>) {
     for Kept { address, uses, .. } in memory {
         // After a driver error the context is lost, and with it the memory: the error cannot be
         // reported from here.
-        let _ = uses.iter().try_for_each(|last| last.synchronize());
+        let _ = LastUse::synchronize_all(&uses);
         free(primary, address);
     }
 }

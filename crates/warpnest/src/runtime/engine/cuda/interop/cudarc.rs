@@ -213,7 +213,7 @@ fn over(device: Arc<Shared>, stream: Arc<CudaStream>) -> Result<Stream> {
     let shared = device.engine.as_any().downcast_ref::<CudaEngine>().expect("it has a context").shared.clone();
     // SAFETY: the handle lives as long as `stream`, and the queue owns `stream`.
     let queue = unsafe { CudaQueue::of_other(shared, handle, Box::new(stream)) };
-    Ok(Stream::of(device, Box::new(queue)))
+    Ok(Stream::of_other(device, Box::new(queue)))
 }
 
 /// Fails unless a context of `cudarc` is the primary context of this engine, which must be CUDA.
