@@ -1,7 +1,8 @@
 //! The primary context of a device: current while the engine calls the driver, and the previous one
 //! is restored afterwards.
 
-use super::driver::{Called, Context, Driver, Failure, Ordinal, code, constant};
+use super::driver::{Called, Context, Driver, Event, Failure, Ordinal, code, constant};
+use super::free_events::FreeEvents;
 use crate::runtime::engine::Memory;
 use crate::{Error, Result};
 use std::ffi::CStr;
@@ -25,6 +26,8 @@ pub(crate) struct Primary {
     pub block_memory: usize,
     /// The count of multiprocessors.
     pub multiprocessors: u32,
+    /// The events that can be recorded again.
+    pub(super) events: FreeEvents,
     /// Whether an error has cost the context.
     lost: AtomicBool,
 }
@@ -98,8 +101,8 @@ impl Primary {
         let mut context = std::ptr::null_mut();
         // SAFETY: the driver writes the handle.
         unsafe { driver.cuDevicePrimaryCtxRetain(&mut context, device) }.map_err(failed)?;
-        let (capability, lost) = ((major, minor), AtomicBool::new(false));
-        Ok(Self { driver, device, context, name, capability, block_memory, multiprocessors, lost })
+        let (capability, events, lost) = ((major, minor), FreeEvents::default(), AtomicBool::new(false));
+        Ok(Self { driver, device, context, name, capability, block_memory, multiprocessors, events, lost })
     }
 
     /// Makes the context current on this thread until the result is dropped; every call of the
@@ -134,6 +137,21 @@ impl Primary {
     /// Returns the device's memory.
     pub(super) fn memory(&self) -> Result<Memory> {
         self.enter()?.memory().map_err(|failure| self.error(failure, 0))
+    }
+
+    /// Destroys events that nobody has.
+    pub(super) fn destroy_events(&self, events: impl IntoIterator<Item = Event>) {
+        let Ok(entered) = self.enter() else { return };
+        for event in events {
+            // SAFETY: `CudaEvent` made it. The driver destroys it once it has been reached; an
+            // error means a lost context.
+            let _ = entered.check(unsafe { entered.driver.cuEventDestroy_v2(event) });
+        }
+    }
+
+    /// Destroys the events that are kept.
+    pub(super) fn clear_events(&self) {
+        self.destroy_events(self.events.take_all());
     }
 
     /// Returns whether an error has cost the context.
@@ -189,6 +207,7 @@ impl Drop for Entered<'_> {
 
 impl Drop for Primary {
     fn drop(&mut self) {
+        self.clear_events();
         // SAFETY: `retain` retained it, and nothing of this crate uses it any more.
         let _ = unsafe { self.driver.cuDevicePrimaryCtxRelease_v2(self.device) };
     }

@@ -12,6 +12,7 @@ use std::sync::Arc;
 pub(super) struct CudaEvent {
     primary: Arc<Primary>,
     pub(super) event: driver::Event,
+    timed: bool,
 }
 
 // SAFETY: the driver's handles may be used from any thread that has made the context current.
@@ -22,7 +23,11 @@ unsafe impl Sync for CudaEvent {}
 impl CudaEvent {
     /// Records an event after what has been queued on a stream of this context.
     pub(super) fn record(primary: &Arc<Primary>, stream: driver::Stream, timed: bool) -> Result<Self> {
-        let queue_event = Self::unrecorded(primary, timed)?;
+        let free = if timed { None } else { primary.events.take() };
+        let queue_event = match free {
+            Some(event) => Self { primary: primary.clone(), event, timed },
+            None => Self::unrecorded(primary, timed)?,
+        };
         queue_event.record_on(stream)?;
         Ok(queue_event)
     }
@@ -34,7 +39,7 @@ impl CudaEvent {
         let flags = if timed { 0 } else { constant::EVENT_DISABLE_TIMING };
         // SAFETY: the driver writes the handle.
         entered.check(unsafe { entered.driver.cuEventCreate(&mut event, flags) })?;
-        Ok(Self { primary: primary.clone(), event })
+        Ok(Self { primary: primary.clone(), event, timed })
     }
 
     /// Moves the event behind what has been queued on a stream of this context.
@@ -54,10 +59,8 @@ impl CudaEvent {
 
 impl Drop for CudaEvent {
     fn drop(&mut self) {
-        if let Ok(entered) = self.primary.enter() {
-            // SAFETY: `unrecorded` made it. The driver destroys it once it has been reached; an
-            // error means a lost context.
-            let _ = entered.check(unsafe { entered.driver.cuEventDestroy_v2(self.event) });
+        if self.timed || !self.primary.events.keep(self.event) {
+            self.primary.destroy_events([self.event]);
         }
     }
 }

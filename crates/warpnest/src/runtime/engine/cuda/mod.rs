@@ -1,12 +1,14 @@
 //! The CUDA engine: kernels as PTX, through the driver.
 //!
 //! `driver` has the functions that are found when the program runs, `context` the state of a
-//! device. `module` compiles kernels, `queue` launches them, in `event`s' order. `pool` has the
-//! memory of buffers; `readback`, `staged` and `page_locked` are memory of the host, for copies.
+//! device. `module` compiles kernels, `queue` launches them, in `event`s' order, of which
+//! `free_events` has those to be used again. `pool` has the memory of buffers; `readback`, `staged`
+//! and `page_locked` are memory of the host, for copies.
 
 mod context;
 mod driver;
 mod event;
+mod free_events;
 #[cfg(any(feature = "cust", feature = "cudarc"))]
 mod interop;
 mod module;
@@ -119,10 +121,8 @@ unsafe impl Engine for CudaEngine {
         self.pool.give(&self.shared.primary, address, uses);
     }
 
-    fn synchronize(&self) -> Result<()> {
-        let entered = self.shared.primary.enter()?;
-        // SAFETY: a context is current.
-        entered.check(unsafe { entered.driver.cuCtxSynchronize() })
+    unsafe fn give_known(&self, address: usize, _bytes: usize, uses: Vec<LastUse>) {
+        self.pool.give_known(&self.shared.primary, address, uses);
     }
 
     fn pool(&self) -> PoolSizes {
@@ -131,6 +131,7 @@ unsafe impl Engine for CudaEngine {
 
     fn trim_pool(&self) {
         self.pool.trim(&self.shared.primary);
+        self.shared.primary.clear_events();
     }
 
     fn set_pool_limit(&self, bytes: usize) {
