@@ -66,8 +66,10 @@ impl<T: Plain> Buffer<T> {
     /// only if the length is another one.
     pub(crate) fn fit(&mut self, device: &Device, length: usize) -> Result<()> {
         if self.length != length {
-            // The old memory is freed first: both together may be more than there is.
-            *self = Self::uninitialized(device, 0)?;
+            if self.capacity > MIN_BYTES {
+                // The old memory is freed first: both together may be more than there is.
+                *self = Self::uninitialized(device, 0)?;
+            }
             *self = Self::uninitialized(device, length)?;
         }
         Ok(())
@@ -140,7 +142,9 @@ impl<T: Plain> Buffer<T> {
     /// [`Error::OutOfMemory`], [`Error::Driver`].
     pub fn zeroed(device: &Device, length: usize) -> Result<Self> {
         let mut buffer = Self::uninitialized(device, length)?;
-        buffer.set_bytes(device.default_stream(), 0)?;
+        if !device.engine().allocates_zeros() {
+            buffer.set_bytes(device.default_stream(), 0)?;
+        }
         Ok(buffer)
     }
 
@@ -267,8 +271,9 @@ impl<T> Buffer<T> {
     /// library to 16, and a view begins wherever its first element is. Kernels get the pointers
     /// that a launch gives ([`Stream::launch`]).
     ///
-    /// Code that is told the address may use the memory while the buffer lives. When the buffer is
-    /// dropped, the host waits for all work of the device, since nothing records that code's.
+    /// Code that is told the address may use the memory while the buffer lives. Nothing records
+    /// what it does. So the memory is used again only when the host has waited for all work of the
+    /// device, which it does when there is no other memory to be taken.
     pub fn address(&self) -> usize {
         self.allocation.make_known();
         self.address
