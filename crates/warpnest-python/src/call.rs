@@ -6,8 +6,8 @@ use pyo3::prelude::*;
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, TryLockError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, Once, PoisonError, TryLockError};
 use warpnest::low_level::advise_huge_pages;
 use warpnest::primitives::{Scratch, expand_flags};
 use warpnest::types::Plain;
@@ -70,11 +70,11 @@ impl Column {
     }
 }
 
-/// The arrays for flags: one of a byte each, unless the caller wants bits, and one for bits.
+/// The array for flags, and whether there is a bit for each, and not a byte.
 #[derive(Clone, Copy, FromPyObject)]
-pub struct FlagColumns(pub Option<Column>, pub Column);
+pub struct FlagColumn(Column, bool);
 
-impl FlagColumns {
+impl FlagColumn {
     /// Returns the arrays of the host that flags are wanted in: one for bits and one for bytes, of
     /// which one is empty.
     ///
@@ -84,8 +84,8 @@ impl FlagColumns {
         // SAFETY: as the caller promises.
         unsafe {
             match self {
-                Self(Some(bytes), _) => (&mut [], bytes.elements_mut()),
-                Self(None, bits) => (bits.elements_mut(), &mut []),
+                Self(bits, true) => (bits.elements_mut(), &mut []),
+                Self(bytes, false) => (&mut [], bytes.elements_mut()),
             }
         }
     }
@@ -95,6 +95,7 @@ impl FlagColumns {
 /// caller's stream has been given so far, and which the caller's stream then waits for.
 pub struct Call {
     pub ordinal: i32,
+    /// The device, whose default stream is the call's.
     pub device: Device,
     pub stream: Arc<Stream>,
     own: Arc<Own>,
@@ -118,16 +119,29 @@ const KEPT_ONE_IN: u64 = 16;
 /// A process that was forked has neither the threads of the CPU engine nor the context of a GPU, so
 /// work that waits for these would wait forever.
 pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
-    static USER: AtomicU32 = AtomicU32::new(0);
-    let process = std::process::id();
-    let user = USER.compare_exchange(0, process, Ordering::Relaxed, Ordering::Relaxed).unwrap_or_else(|user| user);
-    if user != 0 && user != process {
+    if was_forked() {
         return Err(PyRuntimeError::new_err(
             "warpnest was used before this process was forked, which leaves its threads and its GPU behind: start processes by \
              `multiprocessing.get_context(\"spawn\")` or \"forkserver\", or use warpnest in the new process alone",
         ));
     }
     py.detach(work).map_err(to_python)
+}
+
+/// Returns whether this process was forked after a call. To ask for the process's id takes a call
+/// of the system each time.
+fn was_forked() -> bool {
+    static IS_FORKED: AtomicBool = AtomicBool::new(false);
+    static WATCHED: Once = Once::new();
+    extern "C" fn in_child() {
+        IS_FORKED.store(true, Ordering::Relaxed);
+    }
+    WATCHED.call_once(|| {
+        // SAFETY: the function does what may be done in a process that was just forked: it stores.
+        // It stays as long as the process, as modules of Python do.
+        unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+    });
+    IS_FORKED.load(Ordering::Relaxed)
 }
 
 /// Runs the work of a call on its device, in order with the caller's stream.
@@ -137,9 +151,8 @@ pub fn run<T: Send>(
     work: impl FnOnce(&Call) -> Result<T> + Send,
 ) -> PyResult<T> {
     detached(py, || {
-        let device = device(ordinal)?;
-        let own = own_stream(ordinal, &device, theirs)?;
-        let call = Call { ordinal, device, stream: own.stream.clone(), own };
+        let own = own_stream(ordinal, theirs)?;
+        let call = Call { ordinal, device: own.stream.device(), stream: own.stream.clone(), own };
         let Some(handle) = theirs else { return work(&call) };
         // SAFETY: the Python part got the handle from the library of the arrays, as the stream that
         // is current on their device; that library keeps its streams.
@@ -176,13 +189,18 @@ impl Call {
         if self.is_shared(column) {
             return self.read(column);
         }
-        let buffer = Buffer::zeroed(&self.device, column.len())?;
+        self.own(column.len())
+    }
+
+    /// Returns memory of this library for what the caller does not get.
+    pub fn own<T: Plain>(&self, length: usize) -> Result<Lent<'_, T>> {
+        let buffer = Buffer::zeroed(&self.device, length)?;
         Ok(Lent { buffer: Some(buffer), stream: &self.stream, is_foreign: false })
     }
 
     /// Returns whether a GPU is asked with arrays that are all the host's.
-    pub fn is_of_host<const N: usize>(&self, columns: [Column; N], flags: FlagColumns) -> bool {
-        let flags = [flags.0, Some(flags.1)].into_iter().flatten();
+    pub fn is_of_host<const N: usize>(&self, columns: [Column; N], flags: Option<FlagColumn>) -> bool {
+        let flags = flags.map(|flags| flags.0);
         self.ordinal != CPU && columns.into_iter().chain(flags).all(|column| column.raw.2)
     }
 
@@ -205,16 +223,23 @@ impl Call {
     }
 
     /// Runs a query whose answers are bits.
-    pub fn flags(&self, to: FlagColumns, query: impl FnOnce(&mut Buffer<u32>) -> Result<()>) -> Result<()> {
-        let mut found = self.write(to.1)?;
+    pub fn flags(&self, to: FlagColumn, query: impl FnOnce(&mut Buffer<u32>) -> Result<()>) -> Result<()> {
+        let mut found = self.bits(to)?;
         query(&mut found)?;
         self.give_flags(found, to)
     }
 
-    /// Writes a byte for each bit to the first array of the caller. If there is none, the bits go
-    /// to the second one.
-    pub fn give_flags(&self, found: Lent<'_, u32>, FlagColumns(to, bits): FlagColumns) -> Result<()> {
-        let Some(to) = to else { return found.finish(bits) };
+    /// Returns the memory for bits: the array of the caller if that is for bits.
+    pub fn bits(&self, FlagColumn(to, are_bits): FlagColumn) -> Result<Lent<'_, u32>> {
+        if are_bits { self.write(to) } else { self.own(to.len().div_ceil(32)) }
+    }
+
+    /// Gives the caller bits in the array that they were written to, or writes a byte for each to
+    /// the array of the caller.
+    pub fn give_flags(&self, found: Lent<'_, u32>, FlagColumn(to, are_bits): FlagColumn) -> Result<()> {
+        if are_bits {
+            return found.finish(to);
+        }
         let mut bytes = self.write(to)?;
         expand_flags(&self.stream, &found, &mut *bytes)?;
         bytes.finish(to)
@@ -316,7 +341,7 @@ static STREAMS: Mutex<Option<Streams>> = Mutex::new(None);
 
 /// Returns the stream of this library that stands for one of the caller's. Order is kept by events,
 /// so it does not matter if the caller's stream is another one by now.
-fn own_stream(ordinal: i32, device: &Device, theirs: Option<usize>) -> Result<Arc<Own>> {
+fn own_stream(ordinal: i32, theirs: Option<usize>) -> Result<Arc<Own>> {
     let mut streams = STREAMS.lock().unwrap_or_else(PoisonError::into_inner);
     let streams = streams.get_or_insert_default();
     if let Some(own) = streams.get(&(ordinal, theirs)) {
@@ -325,7 +350,9 @@ fn own_stream(ordinal: i32, device: &Device, theirs: Option<usize>) -> Result<Ar
     if streams.len() >= MAX_STREAMS {
         streams.clear();
     }
-    let own = Arc::new(Own { stream: Arc::new(device.stream()?), scratch: Mutex::new(Scratch::new(device)) });
+    let stream = device(ordinal)?.stream()?;
+    let scratch = Mutex::new(Scratch::new(&stream.device()));
+    let own = Arc::new(Own { stream: Arc::new(stream), scratch });
     streams.insert((ordinal, theirs), own.clone());
     Ok(own)
 }

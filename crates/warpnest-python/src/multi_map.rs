@@ -1,7 +1,7 @@
 //! Multimaps: all values of a key, as words.
 
 use crate::array::Array;
-use crate::call::{self, Call, Column, FlagColumns, Target};
+use crate::call::{self, Call, Column, FlagColumn, Target};
 use crate::kinds::with_word;
 use crate::map::Word;
 use pyo3::prelude::*;
@@ -16,7 +16,7 @@ pub struct MultiMap {
 
 /// A multimap whose words have lost their types.
 trait Words: Send + Sync {
-    fn contains(&self, call: &Call, queries: Column, outputs: FlagColumns) -> Result<()>;
+    fn contains(&self, call: &Call, queries: Column, outputs: FlagColumn) -> Result<()>;
     fn count(&self, call: &Call, queries: Column, counts: Column) -> Result<()>;
     fn retrieve(&self, call: &Call, queries: Column) -> Result<(Array, Array)>;
     fn len(&self) -> usize;
@@ -26,7 +26,7 @@ trait Words: Send + Sync {
 }
 
 impl<K: Word, V: Word> Words for Table<K, V> {
-    fn contains(&self, call: &Call, queries: Column, outputs: FlagColumns) -> Result<()> {
+    fn contains(&self, call: &Call, queries: Column, outputs: FlagColumn) -> Result<()> {
         let asked = call.read::<K>(queries)?;
         call.flags(outputs, |found| self.contains_many_into(&call.stream, &asked, found))
     }
@@ -62,7 +62,7 @@ impl<K: Word, V: Word> Words for Table<K, V> {
 #[pymethods]
 impl MultiMap {
     /// Writes a byte per query: whether its key is there. Without an array of bytes, it is a bit.
-    fn contains(&self, py: Python<'_>, target: Target, queries: Column, outputs: FlagColumns) -> PyResult<()> {
+    fn contains(&self, py: Python<'_>, target: Target, queries: Column, outputs: FlagColumn) -> PyResult<()> {
         call::run(py, target, |call| self.map.contains(call, queries, outputs))
     }
 

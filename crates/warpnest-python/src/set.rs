@@ -1,7 +1,7 @@
 //! Sets: keys as words.
 
 use crate::array::Array;
-use crate::call::{self, Call, Column, FlagColumns, Target};
+use crate::call::{self, Call, Column, FlagColumn, Target};
 use crate::kinds::with_word;
 use crate::map::{Shared, Word};
 use pyo3::exceptions::PyTypeError;
@@ -27,7 +27,7 @@ enum Operation {
 
 /// A set whose words have lost their type.
 trait Words: Send + Sync {
-    fn contains(&self, call: &Call, queries: Column, outputs: FlagColumns) -> Result<()>;
+    fn contains(&self, call: &Call, queries: Column, outputs: FlagColumn) -> Result<()>;
     fn insert(&self, call: &Call, keys: Column) -> Result<usize>;
     fn remove(&self, call: &Call, keys: Column) -> Result<usize>;
     fn clear(&self, call: &Call) -> Result<()>;
@@ -44,9 +44,9 @@ trait Words: Send + Sync {
 }
 
 impl<K: Word> Words for Shared<PageSet<K>> {
-    fn contains(&self, call: &Call, queries: Column, outputs: FlagColumns) -> Result<()> {
+    fn contains(&self, call: &Call, queries: Column, outputs: FlagColumn) -> Result<()> {
         let set = self.read();
-        if call.is_of_host([queries], outputs) {
+        if call.is_of_host([queries], Some(outputs)) {
             // SAFETY: the call runs. The arrays for answers were made for it, and nobody writes the
             // queries, as the documentation says.
             let (queries, (bits, flags)) = unsafe { (queries.elements::<K>(), outputs.elements_mut()) };
@@ -118,7 +118,7 @@ impl<K: Word> Words for Shared<PageSet<K>> {
 #[pymethods]
 impl Set {
     /// Writes a byte per query: whether its key is there. Without an array of bytes, it is a bit.
-    fn contains(&self, py: Python<'_>, target: Target, queries: Column, outputs: FlagColumns) -> PyResult<()> {
+    fn contains(&self, py: Python<'_>, target: Target, queries: Column, outputs: FlagColumn) -> PyResult<()> {
         call::run(py, target, |call| self.set.contains(call, queries, outputs))
     }
 

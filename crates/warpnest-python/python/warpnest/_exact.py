@@ -40,6 +40,8 @@ _TAKEN: dict[str, tuple[str, ...]] = {
     "S": ("bytes",),
     "b": ("boolean",),
 }
+#: The bits of the integers that types have without a gap, by their kinds and bytes.
+_BITS = {("i", 4): 31, ("i", 8): 63, ("u", 4): 32, ("u", 8): 64, ("f", 4): 24, ("f", 8): 53}
 #: What an object has that is an array, and no list.
 _PROTOCOLS = ("__array__", "__array_interface__", "__dlpack__", "__arrow_c_array__", "__arrow_c_stream__")
 #: Dates as texts. NumPy takes those without hyphens for years, and words such as "today", too.
@@ -52,7 +54,7 @@ def is_list(x: Any) -> bool:
     """Returns whether a value is a sequence of Python, of which NumPy would make an array."""
     if isinstance(x, (list, range)):
         return True
-    if hasattr(x, "shape") or is_value(x) or isinstance(x, tuple) or not hasattr(x, "__getitem__"):
+    if is_value(x) or hasattr(x, "shape") or isinstance(x, tuple) or not hasattr(x, "__getitem__"):
         return False
     # What has keys is a dict, a map or the like.
     return hasattr(x, "__len__") and not hasattr(x, "keys") and not _is_array(x)
@@ -97,10 +99,27 @@ def converted(x: Any, what: str, dtype: np.dtype | None = None) -> np.ndarray:
 
 def one_value(x: Any, what: str, dtype: np.dtype) -> np.ndarray:
     """Returns one value, which may be a number of a library, as an array of one element."""
+    array = _of_number(x, dtype)
+    if array is not None:
+        return array
     if getattr(x, "ndim", 0) or is_list(x) or isinstance(x, tuple):
         raise TypeError(f"{what} is an array, and one value is wanted")
     x = _without_dimension(x)
     return converted([x], f"{what} {x!r}", dtype)
+
+
+def _of_number(x: Any, dtype: np.dtype) -> np.ndarray | None:
+    """Returns an integer or a float of Python as an array, if the type plainly has it: most keys are such."""
+    if type(x) is int:
+        if x.bit_length() > _BITS.get((dtype.kind, dtype.itemsize), -1) or x < 0 and dtype.kind == "u":
+            return None
+    elif type(x) is not float or dtype.kind != "f" or dtype.itemsize != 8:
+        return None
+    if dtype.metadata is not None:
+        return None
+    array = np.empty(1, dtype)
+    array[0] = x
+    return array
 
 
 def equal_value(x: Any, dtype: np.dtype) -> Any:
@@ -117,7 +136,7 @@ def equal_value(x: Any, dtype: np.dtype) -> Any:
     return number if number == x else x
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class _Part:
     """The elements of a list that are of one kind, as an array that has them unchanged."""
 
@@ -140,7 +159,10 @@ def _kind(of: type) -> str | None:
 
 def is_value(x: Any) -> bool:
     """Returns whether a value is one number, time or text, and no array of them."""
-    return _kind(type(x)) is not None
+    try:
+        return _KIND_OF[type(x)] is not None
+    except KeyError:
+        return _kind(type(x)) is not None
 
 
 def _parts(values: list[Any] | range, what: str) -> list[_Part]:
