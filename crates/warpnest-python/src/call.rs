@@ -1,13 +1,13 @@
 //! A call from Python: the device that it runs on, its stream, and the arrays that it is given.
 
 use crate::error::to_python;
+use crate::forked;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, Once, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use warpnest::low_level::advise_huge_pages;
 use warpnest::primitives::{Scratch, expand_flags};
 use warpnest::types::Plain;
@@ -105,7 +105,12 @@ pub struct Call {
 struct Own {
     stream: Arc<Stream>,
     scratch: Mutex<Scratch>,
+    /// Memory for the bits of lookups, which must not wait until there is some.
+    bits: Mutex<Vec<Buffer<u32>>>,
 }
+
+/// The most buffers for bits that a stream keeps: one for each thread that looks up.
+const KEPT_BITS: usize = 8;
 
 /// The most bytes of scratch memory that a stream keeps for its next call, on the CPU and on small
 /// GPUs. To allocate as much takes longer than the work of a call that needs no more.
@@ -119,29 +124,13 @@ const KEPT_ONE_IN: u64 = 16;
 /// A process that was forked has neither the threads of the CPU engine nor the context of a GPU, so
 /// work that waits for these would wait forever.
 pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
-    if was_forked() {
+    if forked::was_forked() {
         return Err(PyRuntimeError::new_err(
             "warpnest was used before this process was forked, which leaves its threads and its GPU behind: start processes by \
              `multiprocessing.get_context(\"spawn\")` or \"forkserver\", or use warpnest in the new process alone",
         ));
     }
     py.detach(work).map_err(to_python)
-}
-
-/// Returns whether this process was forked after a call. To ask for the process's id takes a call
-/// of the system each time.
-fn was_forked() -> bool {
-    static IS_FORKED: AtomicBool = AtomicBool::new(false);
-    static WATCHED: Once = Once::new();
-    extern "C" fn in_child() {
-        IS_FORKED.store(true, Ordering::Relaxed);
-    }
-    WATCHED.call_once(|| {
-        // SAFETY: the function does what may be done in a process that was just forked: it stores.
-        // It stays as long as the process, as modules of Python do.
-        unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
-    });
-    IS_FORKED.load(Ordering::Relaxed)
 }
 
 /// Runs the work of a call on its device, in order with the caller's stream.
@@ -189,13 +178,24 @@ impl Call {
         if self.is_shared(column) {
             return self.read(column);
         }
-        self.own(column.len())
+        let buffer = Buffer::zeroed(&self.device, column.len())?;
+        Ok(Lent { buffer: Some(buffer), stream: &self.stream, is_foreign: false })
     }
 
-    /// Returns memory of this library for what the caller does not get.
-    pub fn own<T: Plain>(&self, length: usize) -> Result<Lent<'_, T>> {
-        let buffer = Buffer::zeroed(&self.device, length)?;
+    /// Returns memory of the stream for bits that the caller does not get.
+    pub fn own_bits(&self, words: usize) -> Result<Lent<'_, u32>> {
+        let kept = lock(&self.own.bits).pop();
+        let mut buffer = kept.map_or_else(|| Buffer::zeroed(&self.device, 0), Ok)?;
+        buffer.resize(&self.stream, words)?;
         Ok(Lent { buffer: Some(buffer), stream: &self.stream, is_foreign: false })
+    }
+
+    /// Keeps memory for bits, unless it is the caller's, for the next call on the stream.
+    pub fn keep_bits(&self, mut bits: Lent<'_, u32>) {
+        let mut kept = lock(&self.own.bits);
+        if !bits.is_foreign && kept.len() < KEPT_BITS {
+            kept.extend(bits.buffer.take());
+        }
     }
 
     /// Returns whether a GPU is asked with arrays that are all the host's.
@@ -231,7 +231,7 @@ impl Call {
 
     /// Returns the memory for bits: the array of the caller if that is for bits.
     pub fn bits(&self, FlagColumn(to, are_bits): FlagColumn) -> Result<Lent<'_, u32>> {
-        if are_bits { self.write(to) } else { self.own(to.len().div_ceil(32)) }
+        if are_bits { self.write(to) } else { self.own_bits(to.len().div_ceil(32)) }
     }
 
     /// Gives the caller bits in the array that they were written to, or writes a byte for each to
@@ -242,6 +242,7 @@ impl Call {
         }
         let mut bytes = self.write(to)?;
         expand_flags(&self.stream, &found, &mut *bytes)?;
+        self.keep_bits(found);
         bytes.finish(to)
     }
 
@@ -317,13 +318,17 @@ impl<T: Plain> Drop for Lent<'_, T> {
     }
 }
 
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Returns the device of a number. Each is made once.
 pub fn device(ordinal: i32) -> Result<Device> {
     static DEVICES: Mutex<Option<HashMap<i32, Device>>> = Mutex::new(None);
     if ordinal == CPU {
         return Ok(Device::cpu());
     }
-    let mut devices = DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut devices = lock(&DEVICES);
     let devices = devices.get_or_insert_default();
     if let Some(device) = devices.get(&ordinal) {
         return Ok(device.clone());
@@ -342,7 +347,7 @@ static STREAMS: Mutex<Option<Streams>> = Mutex::new(None);
 /// Returns the stream of this library that stands for one of the caller's. Order is kept by events,
 /// so it does not matter if the caller's stream is another one by now.
 fn own_stream(ordinal: i32, theirs: Option<usize>) -> Result<Arc<Own>> {
-    let mut streams = STREAMS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut streams = lock(&STREAMS);
     let streams = streams.get_or_insert_default();
     if let Some(own) = streams.get(&(ordinal, theirs)) {
         return Ok(own.clone());
@@ -352,7 +357,7 @@ fn own_stream(ordinal: i32, theirs: Option<usize>) -> Result<Arc<Own>> {
     }
     let stream = device(ordinal)?.stream()?;
     let scratch = Mutex::new(Scratch::new(&stream.device()));
-    let own = Arc::new(Own { stream: Arc::new(stream), scratch });
+    let own = Arc::new(Own { stream: Arc::new(stream), scratch, bits: Mutex::default() });
     streams.insert((ordinal, theirs), own.clone());
     Ok(own)
 }
@@ -373,12 +378,13 @@ pub fn gpu_error(py: Python<'_>) -> PyResult<Option<String>> {
 #[pyfunction]
 pub fn release_memory(py: Python<'_>) -> PyResult<()> {
     detached(py, || {
-        let streams: Vec<Arc<Own>> = match &*STREAMS.lock().unwrap_or_else(PoisonError::into_inner) {
+        let streams: Vec<Arc<Own>> = match &*lock(&STREAMS) {
             Some(streams) => streams.values().cloned().collect(),
             None => Vec::new(),
         };
         for own in streams {
-            own.scratch.lock().unwrap_or_else(PoisonError::into_inner).release();
+            lock(&own.scratch).release();
+            lock(&own.bits).clear();
         }
         Ok(())
     })

@@ -13,6 +13,7 @@ mod arrow;
 mod call;
 mod error;
 mod flags;
+mod forked;
 mod group_by;
 mod imported;
 mod join;

@@ -127,7 +127,7 @@ impl<K: Word, V: Word> Words for Shared<PageMap<K, V>> {
         let (asked, mut values) = (call.read::<K>(queries)?, call.write::<V>(to)?);
         let mut found = match flags {
             Some(flags) => call.bits(flags)?,
-            None => call.own(queries.len().div_ceil(32))?,
+            None => call.own_bits(queries.len().div_ceil(32))?,
         };
         call.answer(&mut values, &mut found, |answers: &mut Answers<V>| map.get_many_into(stream, &asked, answers))?;
         if let Some(default) = wanted.default {
@@ -138,8 +138,9 @@ impl<K: Word, V: Word> Words for Shared<PageMap<K, V>> {
         // stream.
         let count = || count_flags(stream, &mut Scratch::new(&call.device), &found, queries.len());
         let count = wanted.count.then(count).transpose()?;
-        if let Some(flags) = flags {
-            call.give_flags(found, flags)?;
+        match flags {
+            Some(flags) => call.give_flags(found, flags)?,
+            None => call.keep_bits(found),
         }
         Ok(count)
     }
