@@ -92,8 +92,8 @@ fn build(root: &Path, maturin: &Path, profile: &str, features: &[&str]) -> Resul
     wheel.with_context(|| format!("maturin left no wheel in {}", out.display()))
 }
 
-/// Installs a wheel of at most `most` bytes into a clean environment, runs a first program, checks the sources' form and
-/// types, and runs all tests. Returns the size and the times.
+/// Installs a wheel of at most `most` bytes into a clean environment, runs a first program, checks
+/// the sources' form and types, and runs all tests. Returns the size and the times.
 fn tested(root: &Path, wheel: &Path, most: u64) -> Result<String> {
     let bytes = fs::metadata(wheel)?.len();
     ensure!(bytes <= most, "the wheel has {bytes} bytes, and at most {most} are allowed");

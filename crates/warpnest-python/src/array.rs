@@ -3,6 +3,8 @@
 use crate::arrow;
 use crate::call::{self, CPU, Call, Target};
 use crate::error::to_python;
+use crate::numpy;
+use ::numpy::PyArrayDescr;
 use arrow_schema::DataType;
 use dlpark::allocation::dynamic::Allocation;
 use dlpark::ffi::{DLDataType, DLDataTypeCode, DLDevice, DLManagedTensor, DLManagedTensorVersioned};
@@ -163,7 +165,23 @@ impl Array {
         self.memory.ordinal == CPU
     }
 
-    /// Copies the elements to an address in host memory.
+    /// Returns the same memory as an array of NumPy, of elements of a type, in rows of so many
+    /// columns.
+    #[pyo3(signature = (dtype, columns=None))]
+    fn to_numpy<'py>(
+        this: &Bound<'py, Self>,
+        dtype: Bound<'py, PyArrayDescr>,
+        columns: Option<usize>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let Memory { ordinal, address, length, bytes, .. } = this.get().memory;
+        if ordinal != CPU {
+            return Err(PyBufferError::new_err("the array is on a GPU, and NumPy takes arrays of the host"));
+        }
+        // SAFETY: the memory lives as long as its owner, which this object has, and is the host's.
+        unsafe { numpy::view(this.clone().into_any(), dtype, (address, length, bytes), columns) }
+    }
+
+    /// Copies the elements to an address of the host.
     fn copy_to(&self, py: Python<'_>, address: usize) -> PyResult<()> {
         let Memory { device, stream, length, bytes, .. } = &self.memory;
         let bytes = length * bytes;

@@ -1,13 +1,13 @@
 //! A call from Python, with its device, its stream and its arrays.
 
 use crate::error::to_python;
+use crate::forked;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use warpnest::low_level::advise_huge_pages;
 use warpnest::primitives::{Scratch, expand_flags};
 use warpnest::types::Plain;
@@ -72,13 +72,13 @@ impl Column {
     }
 }
 
-/// The arrays for flags: one with a byte per flag, unless the caller wants bits, and one for bits.
+/// The array for flags, and whether there is a bit for each, and not a byte.
 #[derive(Clone, Copy, FromPyObject)]
-pub struct FlagColumns(pub Option<Column>, pub Column);
+pub struct FlagColumn(Column, bool);
 
-impl FlagColumns {
-    /// Returns the arrays in host memory to which flags are written, one for bits and one for
-    /// bytes. One of them is empty.
+impl FlagColumn {
+    /// Returns the arrays of the host that flags are wanted in: one for bits and one for bytes, of
+    /// which one is empty.
     ///
     /// # Safety
     /// As for [`Column::elements_mut`].
@@ -86,8 +86,8 @@ impl FlagColumns {
         // SAFETY: as the caller promises.
         unsafe {
             match self {
-                Self(Some(bytes), _) => (&mut [], bytes.elements_mut()),
-                Self(None, bits) => (bits.elements_mut(), &mut []),
+                Self(bits, true) => (bits.elements_mut(), &mut []),
+                Self(bytes, false) => (&mut [], bytes.elements_mut()),
             }
         }
     }
@@ -97,6 +97,7 @@ impl FlagColumns {
 /// the work that is queued on the caller's stream, and then the caller's stream waits for it.
 pub struct Call {
     pub ordinal: i32,
+    /// The device, whose default stream is the call's.
     pub device: Device,
     pub stream: Arc<Stream>,
     own: Arc<Own>,
@@ -106,7 +107,12 @@ pub struct Call {
 struct Own {
     stream: Arc<Stream>,
     scratch: Mutex<Scratch>,
+    /// Memory for the bits of lookups, which must not wait until there is some.
+    bits: Mutex<Vec<Buffer<u32>>>,
 }
+
+/// The most buffers for bits that a stream keeps: one for each thread that looks up.
+const KEPT_BITS: usize = 8;
 
 /// The most bytes of scratch memory that a stream keeps for its next call, on the CPU and on small
 /// GPUs. Allocating this much memory takes longer than a call that needs no more.
@@ -120,10 +126,7 @@ const KEPT_ONE_IN: u64 = 16;
 /// A forked process has neither the threads of the CPU engine nor the context of a GPU, so work
 /// that waits for them would wait forever. Such a process gets an error.
 pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
-    static USER: AtomicU32 = AtomicU32::new(0);
-    let process = std::process::id();
-    let user = USER.compare_exchange(0, process, Ordering::Relaxed, Ordering::Relaxed).unwrap_or_else(|user| user);
-    if user != 0 && user != process {
+    if forked::was_forked() {
         return Err(PyRuntimeError::new_err(
             "warpnest was used before this process was forked, which leaves its threads and its GPU behind: start processes by \
              `multiprocessing.get_context(\"spawn\")` or \"forkserver\", or use warpnest in the new process alone",
@@ -139,9 +142,8 @@ pub fn run<T: Send>(
     work: impl FnOnce(&Call) -> Result<T> + Send,
 ) -> PyResult<T> {
     detached(py, || {
-        let device = device(ordinal)?;
-        let own = own_stream(ordinal, &device, theirs)?;
-        let call = Call { ordinal, device, stream: own.stream.clone(), own };
+        let own = own_stream(ordinal, theirs)?;
+        let call = Call { ordinal, device: own.stream.device(), stream: own.stream.clone(), own };
         let Some(handle) = theirs else { return work(&call) };
         // SAFETY: the Python part got the handle of the current stream from the library of the
         // arrays, and that library keeps its streams alive.
@@ -181,9 +183,25 @@ impl Call {
         Ok(Lent { buffer: Some(buffer), stream: &self.stream, is_foreign: false })
     }
 
-    /// Returns whether the call is for a GPU and all of its arrays are in host memory.
-    pub fn is_of_host<const N: usize>(&self, columns: [Column; N], flags: FlagColumns) -> bool {
-        let flags = [flags.0, Some(flags.1)].into_iter().flatten();
+    /// Returns memory of the stream for bits that the caller does not get.
+    pub fn own_bits(&self, words: usize) -> Result<Lent<'_, u32>> {
+        let kept = lock(&self.own.bits).pop();
+        let mut buffer = kept.map_or_else(|| Buffer::zeroed(&self.device, 0), Ok)?;
+        buffer.resize(&self.stream, words)?;
+        Ok(Lent { buffer: Some(buffer), stream: &self.stream, is_foreign: false })
+    }
+
+    /// Keeps memory for bits, unless it is the caller's, for the next call on the stream.
+    pub fn keep_bits(&self, mut bits: Lent<'_, u32>) {
+        let mut kept = lock(&self.own.bits);
+        if !bits.is_foreign && kept.len() < KEPT_BITS {
+            kept.extend(bits.buffer.take());
+        }
+    }
+
+    /// Returns whether a GPU is asked with arrays that are all the host's.
+    pub fn is_of_host<const N: usize>(&self, columns: [Column; N], flags: Option<FlagColumn>) -> bool {
+        let flags = flags.map(|flags| flags.0);
         self.ordinal != CPU && columns.into_iter().chain(flags).all(|column| column.raw.2)
     }
 
@@ -205,19 +223,27 @@ impl Call {
         looked_up
     }
 
-    /// Runs a query, and writes its flags to the caller's arrays.
-    pub fn flags(&self, to: FlagColumns, query: impl FnOnce(&mut Buffer<u32>) -> Result<()>) -> Result<()> {
-        let mut found = self.write(to.1)?;
+    /// Runs a query whose answers are bits.
+    pub fn flags(&self, to: FlagColumn, query: impl FnOnce(&mut Buffer<u32>) -> Result<()>) -> Result<()> {
+        let mut found = self.bits(to)?;
         query(&mut found)?;
         self.give_flags(found, to)
     }
 
-    /// Writes a byte for each bit to the caller's array of bytes. If there is none, writes the bits
-    /// to the caller's array of bits.
-    pub fn give_flags(&self, found: Lent<'_, u32>, FlagColumns(to, bits): FlagColumns) -> Result<()> {
-        let Some(to) = to else { return found.finish(bits) };
+    /// Returns the memory for bits: the array of the caller if that is for bits.
+    pub fn bits(&self, FlagColumn(to, are_bits): FlagColumn) -> Result<Lent<'_, u32>> {
+        if are_bits { self.write(to) } else { self.own_bits(to.len().div_ceil(32)) }
+    }
+
+    /// Gives the caller bits in the array that they were written to, or writes a byte for each to
+    /// the array of the caller.
+    pub fn give_flags(&self, found: Lent<'_, u32>, FlagColumn(to, are_bits): FlagColumn) -> Result<()> {
+        if are_bits {
+            return found.finish(to);
+        }
         let mut bytes = self.write(to)?;
         expand_flags(&self.stream, &found, &mut *bytes)?;
+        self.keep_bits(found);
         bytes.finish(to)
     }
 
@@ -293,13 +319,17 @@ impl<T: Plain> Drop for Lent<'_, T> {
     }
 }
 
-/// Returns the device with this id. Each device is created once.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns the device of a number. Each is made once.
 pub fn device(ordinal: i32) -> Result<Device> {
     static DEVICES: Mutex<Option<HashMap<i32, Device>>> = Mutex::new(None);
     if ordinal == CPU {
         return Ok(Device::cpu());
     }
-    let mut devices = DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut devices = lock(&DEVICES);
     let devices = devices.get_or_insert_default();
     if let Some(device) = devices.get(&ordinal) {
         return Ok(device.clone());
@@ -317,8 +347,8 @@ static STREAMS: Mutex<Option<Streams>> = Mutex::new(None);
 
 /// Returns the stream of this library that belongs to a stream of the caller. Events keep the
 /// order, so the caller's stream may have been replaced by another one with the same handle.
-fn own_stream(ordinal: i32, device: &Device, theirs: Option<usize>) -> Result<Arc<Own>> {
-    let mut streams = STREAMS.lock().unwrap_or_else(PoisonError::into_inner);
+fn own_stream(ordinal: i32, theirs: Option<usize>) -> Result<Arc<Own>> {
+    let mut streams = lock(&STREAMS);
     let streams = streams.get_or_insert_default();
     if let Some(own) = streams.get(&(ordinal, theirs)) {
         return Ok(own.clone());
@@ -326,7 +356,12 @@ fn own_stream(ordinal: i32, device: &Device, theirs: Option<usize>) -> Result<Ar
     if streams.len() >= MAX_STREAMS {
         streams.clear();
     }
-    let own = Arc::new(Own { stream: Arc::new(device.stream()?), scratch: Mutex::new(Scratch::new(device)) });
+    let device = device(ordinal)?;
+    // A device with one stream records no events, and most programs have one stream.
+    let is_first = streams.keys().all(|&(of, _)| of != ordinal);
+    let stream = if is_first { device.default_stream().clone() } else { device.stream()? };
+    let scratch = Mutex::new(Scratch::new(&stream.device()));
+    let own = Arc::new(Own { stream: Arc::new(stream), scratch, bits: Mutex::default() });
     streams.insert((ordinal, theirs), own.clone());
     Ok(own)
 }
@@ -347,12 +382,13 @@ pub fn gpu_error(py: Python<'_>) -> PyResult<Option<String>> {
 #[pyfunction]
 pub fn release_memory(py: Python<'_>) -> PyResult<()> {
     detached(py, || {
-        let streams: Vec<Arc<Own>> = match &*STREAMS.lock().unwrap_or_else(PoisonError::into_inner) {
+        let streams: Vec<Arc<Own>> = match &*lock(&STREAMS) {
             Some(streams) => streams.values().cloned().collect(),
             None => Vec::new(),
         };
         for own in streams {
-            own.scratch.lock().unwrap_or_else(PoisonError::into_inner).release();
+            lock(&own.scratch).release();
+            lock(&own.bits).clear();
         }
         Ok(())
     })

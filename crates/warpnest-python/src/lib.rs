@@ -5,19 +5,22 @@
 //! In this part, elements are words of 4 or 8 bytes.
 
 // Each class has a file (`map`, `set`, `multi_map`), and so has each operation (`relational`,
-// `group_by`, `join`). All of them begin as a `call`, whose arrays have one of the `kinds` and may
-// be `imported` or columns of `arrow`. Results are an `array`, or `flags` for Arrow.
+// `group_by`, `join`). All begin as a `call`, whose arrays have one of the `kinds` and may be
+// `imported` or columns of `arrow`; results are an `array`, which `numpy` has a view of, or `flags`
+// for Arrow.
 mod array;
 mod arrow;
 mod call;
 mod error;
 mod flags;
+mod forked;
 mod group_by;
 mod imported;
 mod join;
 mod kinds;
 mod map;
 mod multi_map;
+mod numpy;
 mod relational;
 mod set;
 
@@ -44,6 +47,8 @@ mod _native {
     use super::map::{Map, build_map, create_map, load_map};
     #[pymodule_export]
     use super::multi_map::{MultiMap, build_multi_map, load_multi_map};
+    #[pymodule_export]
+    use super::numpy::{address, plain};
     #[pymodule_export]
     use super::relational::{factorize, isin, unique, value_counts};
     #[pymodule_export]

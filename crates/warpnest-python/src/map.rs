@@ -1,7 +1,7 @@
 //! Maps whose keys and values are words.
 
 use crate::array::Array;
-use crate::call::{self, Call, Column, FlagColumns, Target};
+use crate::call::{self, Call, Column, FlagColumn, Target};
 use crate::kinds::with_word;
 use pyo3::prelude::*;
 use std::cmp::Ordering;
@@ -22,9 +22,7 @@ pub struct Map {
 pub struct Wanted {
     /// The value for absent keys, if there is one.
     default: Option<u64>,
-    /// Whether the caller wants to know which keys were found.
-    found: bool,
-    /// Whether the found keys are counted, which waits for the lookup.
+    /// Whether the keys that are there are counted, which waits for the lookup.
     count: bool,
 }
 
@@ -35,10 +33,10 @@ trait Words: Send + Sync {
         call: &Call,
         queries: Column,
         to: Column,
-        flags: FlagColumns,
+        flags: Option<FlagColumn>,
         wanted: &Wanted,
     ) -> Result<Option<usize>>;
-    fn contains(&self, call: &Call, queries: Column, outputs: FlagColumns) -> Result<()>;
+    fn contains(&self, call: &Call, queries: Column, outputs: FlagColumn) -> Result<()>;
     fn insert(&self, call: &Call, keys: Column, values: Column) -> Result<usize>;
     fn remove(&self, call: &Call, keys: Column) -> Result<usize>;
     fn clear(&self, call: &Call) -> Result<()>;
@@ -109,23 +107,28 @@ impl<K: Word, V: Word> Words for Shared<PageMap<K, V>> {
         call: &Call,
         queries: Column,
         to: Column,
-        flags: FlagColumns,
+        flags: Option<FlagColumn>,
         wanted: &Wanted,
     ) -> Result<Option<usize>> {
         let map = self.read();
         let stream = &*call.stream;
         if call.is_of_host([queries, to], flags) {
-            // SAFETY: the call is running. The arrays for answers were made for it, and users must
-            // not write the queries.
-            let (queries, values, flags) =
-                unsafe { (queries.elements::<K>(), to.elements_mut(), flags.elements_mut()) };
-            let (bits, flags) = if wanted.found { flags } else { Default::default() };
+            // SAFETY: the call runs. The arrays for answers were made for it, and nobody writes the
+            // queries, as the documentation says.
+            let (queries, values, (bits, flags)) = unsafe {
+                let flags = flags.map(|flags| flags.elements_mut()).unwrap_or_default();
+                (queries.elements::<K>(), to.elements_mut(), flags)
+            };
             let answers =
                 HostAnswers { values, default: wanted.default.map(V::of), bits, flags, counted: wanted.count };
             let found = get_on_host(&*map, stream, queries, answers)?;
             return Ok(wanted.count.then_some(found));
         }
-        let (asked, mut values, mut found) = (call.read::<K>(queries)?, call.write::<V>(to)?, call.write(flags.1)?);
+        let (asked, mut values) = (call.read::<K>(queries)?, call.write::<V>(to)?);
+        let mut found = match flags {
+            Some(flags) => call.bits(flags)?,
+            None => call.own_bits(queries.len().div_ceil(32))?,
+        };
         call.answer(&mut values, &mut found, |answers: &mut Answers<V>| map.get_many_into(stream, &asked, answers))?;
         if let Some(default) = wanted.default {
             fill_absent(stream, &found, V::of(default), &mut *values)?;
@@ -135,15 +138,16 @@ impl<K: Word, V: Word> Words for Shared<PageMap<K, V>> {
         // share the stream's scratch.
         let count = || count_flags(stream, &mut Scratch::new(&call.device), &found, queries.len());
         let count = wanted.count.then(count).transpose()?;
-        if wanted.found {
-            call.give_flags(found, flags)?;
+        match flags {
+            Some(flags) => call.give_flags(found, flags)?,
+            None => call.keep_bits(found),
         }
         Ok(count)
     }
 
-    fn contains(&self, call: &Call, queries: Column, outputs: FlagColumns) -> Result<()> {
+    fn contains(&self, call: &Call, queries: Column, outputs: FlagColumn) -> Result<()> {
         let map = self.read();
-        if call.is_of_host([queries], outputs) {
+        if call.is_of_host([queries], Some(outputs)) {
             // SAFETY: as in `get`.
             let (queries, (bits, flags)) = unsafe { (queries.elements::<K>(), outputs.elements_mut()) };
             return contains_on_host(map.table(), &call.stream, queries, bits, flags);
@@ -204,17 +208,16 @@ impl Map {
         py: Python<'_>,
         target: Target,
         queries: Column,
-        outputs: (Column, FlagColumns),
-        wanted: (Option<u64>, bool, bool),
+        outputs: (Column, Option<FlagColumn>),
+        wanted: (Option<u64>, bool),
     ) -> PyResult<Option<usize>> {
-        let (default, found, count) = wanted;
-        let wanted = Wanted { default, found, count };
+        let (default, count) = wanted;
+        let wanted = Wanted { default, count };
         call::run(py, target, |call| self.map.get(call, queries, outputs.0, outputs.1, &wanted))
     }
 
-    /// Writes a byte per query that says whether its key was found, or a bit if there is no array
-    /// of bytes.
-    fn contains(&self, py: Python<'_>, target: Target, queries: Column, outputs: FlagColumns) -> PyResult<()> {
+    /// Writes a byte per query: whether its key is there. Without an array of bytes, it is a bit.
+    fn contains(&self, py: Python<'_>, target: Target, queries: Column, outputs: FlagColumn) -> PyResult<()> {
         call::run(py, target, |call| self.map.contains(call, queries, outputs))
     }
 

@@ -1,7 +1,7 @@
 //! Multimaps whose keys and values are words.
 
 use crate::array::Array;
-use crate::call::{self, Call, Column, FlagColumns, Target};
+use crate::call::{self, Call, Column, FlagColumn, Target};
 use crate::kinds::with_word;
 use crate::map::Word;
 use pyo3::prelude::*;
@@ -16,7 +16,7 @@ pub struct MultiMap {
 
 /// The operations of a multimap, independent of its word types.
 trait Words: Send + Sync {
-    fn contains(&self, call: &Call, queries: Column, outputs: FlagColumns) -> Result<()>;
+    fn contains(&self, call: &Call, queries: Column, outputs: FlagColumn) -> Result<()>;
     fn count(&self, call: &Call, queries: Column, counts: Column) -> Result<()>;
     fn retrieve(&self, call: &Call, queries: Column) -> Result<(Array, Array)>;
     fn len(&self) -> usize;
@@ -26,7 +26,7 @@ trait Words: Send + Sync {
 }
 
 impl<K: Word, V: Word> Words for Table<K, V> {
-    fn contains(&self, call: &Call, queries: Column, outputs: FlagColumns) -> Result<()> {
+    fn contains(&self, call: &Call, queries: Column, outputs: FlagColumn) -> Result<()> {
         let asked = call.read::<K>(queries)?;
         call.flags(outputs, |found| self.contains_many_into(&call.stream, &asked, found))
     }
@@ -61,9 +61,8 @@ impl<K: Word, V: Word> Words for Table<K, V> {
 
 #[pymethods]
 impl MultiMap {
-    /// Writes a byte per query that says whether its key was found, or a bit if there is no array
-    /// of bytes.
-    fn contains(&self, py: Python<'_>, target: Target, queries: Column, outputs: FlagColumns) -> PyResult<()> {
+    /// Writes a byte per query: whether its key is there. Without an array of bytes, it is a bit.
+    fn contains(&self, py: Python<'_>, target: Target, queries: Column, outputs: FlagColumn) -> PyResult<()> {
         call::run(py, target, |call| self.map.contains(call, queries, outputs))
     }
 

@@ -1,7 +1,7 @@
 //! Distinct keys with ids and counts, and membership tests.
 
 use crate::array::Array;
-use crate::call::{self, Call, Column, FlagColumns, Target};
+use crate::call::{self, Call, Column, FlagColumn, Target};
 use crate::kinds::{with_key, with_word};
 use pyo3::prelude::*;
 use warpnest::low_level::isin_on_host;
@@ -102,13 +102,13 @@ pub fn isin(
     keys: Column,
     among: Column,
     bytes: usize,
-    outputs: FlagColumns,
+    outputs: FlagColumn,
 ) -> PyResult<()> {
     with_word!(bytes, K => call::run(py, target, |call| {
         let (stream, among) = (&call.stream, call.read::<K>(among)?);
-        if call.is_of_host([keys], outputs) {
-            // SAFETY: the call is running. The arrays for answers were made for it, and users must
-            // not write the keys.
+        if call.is_of_host([keys], Some(outputs)) {
+            // SAFETY: the call runs. The arrays for answers were made for it, and nobody writes the
+            // keys, as the documentation says.
             let (keys, (bits, flags)) = unsafe { (keys.elements::<K>(), outputs.elements_mut()) };
             return call.with_scratch(|scratch| isin_on_host(stream, scratch, keys, &among, bits, flags));
         }

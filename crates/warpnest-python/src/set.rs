@@ -1,7 +1,7 @@
 //! Sets whose keys are words.
 
 use crate::array::Array;
-use crate::call::{self, Call, Column, FlagColumns, Target};
+use crate::call::{self, Call, Column, FlagColumn, Target};
 use crate::kinds::with_word;
 use crate::map::{Shared, Word};
 use pyo3::exceptions::PyTypeError;
@@ -27,7 +27,7 @@ enum Operation {
 
 /// The operations of a set, independent of its word type.
 trait Words: Send + Sync {
-    fn contains(&self, call: &Call, queries: Column, outputs: FlagColumns) -> Result<()>;
+    fn contains(&self, call: &Call, queries: Column, outputs: FlagColumn) -> Result<()>;
     fn insert(&self, call: &Call, keys: Column) -> Result<usize>;
     fn remove(&self, call: &Call, keys: Column) -> Result<usize>;
     fn clear(&self, call: &Call) -> Result<()>;
@@ -44,11 +44,11 @@ trait Words: Send + Sync {
 }
 
 impl<K: Word> Words for Shared<PageSet<K>> {
-    fn contains(&self, call: &Call, queries: Column, outputs: FlagColumns) -> Result<()> {
+    fn contains(&self, call: &Call, queries: Column, outputs: FlagColumn) -> Result<()> {
         let set = self.read();
-        if call.is_of_host([queries], outputs) {
-            // SAFETY: the call is running. The arrays for answers were made for it, and users must
-            // not write the queries.
+        if call.is_of_host([queries], Some(outputs)) {
+            // SAFETY: the call runs. The arrays for answers were made for it, and nobody writes the
+            // queries, as the documentation says.
             let (queries, (bits, flags)) = unsafe { (queries.elements::<K>(), outputs.elements_mut()) };
             return contains_on_host(set.table(), &call.stream, queries, bits, flags);
         }
@@ -117,9 +117,8 @@ impl<K: Word> Words for Shared<PageSet<K>> {
 
 #[pymethods]
 impl Set {
-    /// Writes a byte per query that says whether its key was found, or a bit if there is no array
-    /// of bytes.
-    fn contains(&self, py: Python<'_>, target: Target, queries: Column, outputs: FlagColumns) -> PyResult<()> {
+    /// Writes a byte per query: whether its key is there. Without an array of bytes, it is a bit.
+    fn contains(&self, py: Python<'_>, target: Target, queries: Column, outputs: FlagColumn) -> PyResult<()> {
         call::run(py, target, |call| self.set.contains(call, queries, outputs))
     }
 

@@ -62,6 +62,18 @@ def test_arrays_in_files_begin_at_any_byte():
     np.testing.assert_array_equal(wn.unique(x, sorted=True), np.arange(100))
 
 
+def test_native_memory_is_an_array_of_elements_that_fit_alone():
+    native = wn._native.empty((-1, None, False), 6, 8)
+    pairs, words = native.to_numpy(np.dtype("i4"), 2), native.to_numpy(np.dtype("u8"))
+    assert pairs.shape == (6, 2) and words.flags.writeable and words.flags.aligned and words.flags.c_contiguous
+    pairs[:, 1] = 7
+    for dtype, columns in (("i4", None), ("u8", 2), ("O", None)):
+        with pytest.raises(TypeError, match="rows of 8 bytes have no elements of type"):
+            native.to_numpy(np.dtype(dtype), columns)
+    del native, pairs
+    assert words.tolist() == [7 << 32] * 6
+
+
 def test_read_only_arrays():
     x = np.arange(10)
     x.flags.writeable = False

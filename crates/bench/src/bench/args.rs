@@ -153,8 +153,8 @@ pub(super) enum Part {
     /// Whole calls of a program of ordinary size, with their allocations; only measured if
     /// requested.
     Calls,
-    /// Calls of random kinds and of up to `n` rows on four streams at once, for `--seconds`, with all
-    /// answers checked; only if requested.
+    /// Calls of random kinds and of up to `n` rows on four streams at once, for `--seconds`, with
+    /// all answers checked; only if requested.
     Soak,
     /// Copies of `n` bytes between the host and a GPU; only measured if requested. Rates are in
     /// GB/s, by the host's clock. The limit is the rate of page-locked memory in the same run.

@@ -172,11 +172,54 @@ fn no_more_is_kept_than_the_limit_and_what_was_kept_for_longest_goes_first() {
 fn memory_whose_address_is_known_is_used_again_when_all_work_has_ended() {
     let session = Session::new();
     let device = deferred(&session);
-    let buffer = bytes(&device, 1000);
-    let (address, waits) = (buffer.address(), session.driver.calls("cuCtxSynchronize"));
-    drop(buffer);
-    assert_eq!(session.driver.calls("cuCtxSynchronize"), waits + 1);
-    assert_eq!(bytes(&device, 1000).address(), address);
+    let waits = || session.driver.calls("cuCtxSynchronize");
+    let before = waits();
+    let part = bytes(&device, 1000);
+    let part_address = part.address();
+    drop(part);
+    // There is other memory of the size.
+    assert_ne!(bytes(&device, 1000).address(), part_address);
+    let blocks = [(); 2].map(|()| bytes(&device, BLOCK));
+    let addresses = [blocks[0].address(), blocks[1].address()];
+    drop(blocks);
+    assert_eq!((waits(), device.pool().kept), (before, 12 << 20));
+    // One wait is enough for all.
+    let again = [(); 2].map(|()| bytes(&device, BLOCK));
+    assert_eq!(waits(), before + 1);
+    assert!(again.iter().all(|block| addresses.contains(&block.address())));
+    drop(again);
+    // What is put aside counts with what is kept, which gives way to it.
+    device.set_pool_limit(3 * BLOCK);
+    let (kept, known) = ([(); 2].map(|()| bytes(&device, BLOCK)), bytes(&device, BLOCK));
+    known.address();
+    drop(kept);
+    let waited = waits();
+    drop(known);
+    assert_eq!((waits(), device.pool().kept), (waited, 12 << 20));
+    // More than the limit is not put aside.
+    let known = [(); 3].map(|()| bytes(&device, BLOCK));
+    let waited = waits();
+    assert!(known.iter().all(|known| known.address() != 0));
+    drop(known);
+    assert!(waits() > waited);
+    assert_eq!(device.pool().kept, 12 << 20);
+}
+
+#[test]
+fn events_are_recorded_again() {
+    let session = Session::new();
+    let device = deferred(&session);
+    let (one, two) = (device.stream().unwrap(), device.stream().unwrap());
+    let [first, mut copy] = [(); 2].map(|()| bytes(&device, 800));
+    let mut copy_both = || {
+        copy.copy_from(&one, &first).unwrap();
+        copy.copy_from(&two, &first).unwrap();
+    };
+    (0..3).for_each(|_| copy_both());
+    let (made, recorded) = (session.driver.calls("cuEventCreate"), session.driver.calls("cuEventRecord"));
+    (0..10).for_each(|_| copy_both());
+    assert_eq!(session.driver.calls("cuEventCreate"), made);
+    assert_eq!(session.driver.calls("cuEventRecord"), recorded + 20);
 }
 
 #[test]

@@ -76,13 +76,17 @@ def is_same(one: np.dtype, other: np.dtype) -> bool:
     Times with any two time zones can be compared, and so can elements of equal NumPy types if one
     of them has no Arrow type.
     """
+    if one is other:
+        return True
     names = arrow_type(one), arrow_type(other)
     return one == other and (None in names or names[0] == names[1] or has_zone(one) and has_zone(other))
 
 
 def element(array: np.ndarray, dtype: np.dtype) -> Any:
-    """Returns the first element of an array as a Python object."""
-    return objects(array.reshape(-1)[:1], dtype)[0]
+    """Returns the first element of an array as an object of Python."""
+    if dtype.metadata is None and dtype.kind not in "mM":
+        return array.item(0)
+    return objects(array[:1], dtype)[0]
 
 
 def objects(array: np.ndarray, dtype: np.dtype) -> list[Any]:

@@ -2,36 +2,41 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import functools
+import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from . import _native
 from ._arrow import is_same, type_name
 from ._exact import converted, is_list, is_value
-from ._libraries import _ALIGNMENT, Library
+from ._libraries import _ALIGNMENT, NUMPY, Library
 
 #: The kinds of supported NumPy types: integers, floating-point numbers, times, and texts of a fixed size.
 _KINDS = "iufmMSU"
+_INT32 = np.dtype("i4")
+_BOOL = np.dtype("?")
 
 
-@dataclass(frozen=True)
 class Column:
     """A contiguous array of elements of 4 or 8 bytes."""
 
-    library: Library
-    array: Any
-    dtype: np.dtype
-    shape: tuple[int, ...]
+    __slots__ = ("array", "dtype", "length", "library", "raw", "shape")
 
-    @property
-    def length(self) -> int:
-        return int(np.prod(self.shape, dtype=np.int64))
-
-    @property
-    def raw(self) -> tuple[int, int, bool]:
-        """The column as the native part reads it. This object keeps the memory alive during the call."""
-        return self.library.raw(self.array, self.length)
+    def __init__(
+        self,
+        library: Library,
+        array: Any,
+        dtype: np.dtype,
+        shape: tuple[int, ...],
+        raw: tuple[int, int, bool] | None = None,
+    ):
+        self.library, self.array, self.dtype, self.shape = library, array, dtype, shape
+        #: The column as the native part reads it, which holds this object meanwhile.
+        self.raw = library.raw(array, math.prod(shape)) if raw is None else raw
+        self.length = self.raw[1]
 
 
 def column(library: Library, x: Any, what: str, dtype: np.dtype | None = None) -> Column:
@@ -40,7 +45,11 @@ def column(library: Library, x: Any, what: str, dtype: np.dtype | None = None) -
     Lists and single values are converted to `dtype`. An array on a GPU is copied if it does not
     begin at a multiple of 16 bytes.
     """
-    if dtype is not None and type(x) is not np.ndarray and (is_value(x) or is_list(x)):
+    if type(x) is np.ndarray and library is NUMPY:
+        raw = _native.plain(x)
+        if raw is not None and (dtype is None or is_same(x.dtype, dtype)):
+            return Column(library, x, x.dtype, x.shape, raw)
+    elif dtype is not None and (is_value(x) or is_list(x)):
         x = converted(x, what, dtype)
     array = library.array(x, what)
     found = library.dtype(array, what)
@@ -52,9 +61,12 @@ def column(library: Library, x: Any, what: str, dtype: np.dtype | None = None) -
         )
     if not library.is_contiguous(array):
         raise ValueError(f"{what} is strided, its elements do not lie one after another: pass a contiguous copy of it")
-    if library.gpu is not None and library.address(array) % _ALIGNMENT:
+    shape = tuple(array.shape)
+    raw = library.raw(array, math.prod(shape))
+    if library.gpu is not None and raw[0] % _ALIGNMENT:
         array = library.copy(array)
-    return Column(library, array, found, tuple(array.shape))
+        raw = library.raw(array, raw[1])
+    return Column(library, array, found, shape, raw)
 
 
 def check_type(dtype: np.dtype, what: str) -> None:
@@ -80,66 +92,44 @@ def _better(dtype: np.dtype) -> str:
     return "uint32" if dtype.kind in "ub" else "int64"
 
 
-@dataclass(frozen=True)
 class Output:
     """A new array that the native part writes."""
 
-    library: Library
-    array: Any
-    dtype: np.dtype
-    length: int
+    __slots__ = ("array", "dtype", "library", "raw")
 
-    @classmethod
-    def new(cls, library: Library, length: int, dtype: Any) -> Output:
-        dtype = np.dtype(dtype)
-        return cls(library, library.empty(length, dtype), dtype, length)
-
-    @property
-    def raw(self) -> tuple[int, int, bool]:
-        return self.library.raw(self.array, self.length)
+    def __init__(self, library: Library, length: int, dtype: np.dtype):
+        self.library, self.dtype = library, dtype
+        self.array = library.empty(length, dtype)
+        self.raw = library.raw(self.array, length)
 
     def finished(self, shape: tuple[int, ...]) -> Any:
         """Returns the array in the given shape, after the native part has written it."""
         return self.library.finished(self.array, self.dtype, shape)
 
 
-@dataclass(frozen=True)
 class Flags:
-    """New booleans that the native part writes, one for each query.
+    """New booleans that the native part writes, one for each query: bytes, or bits if the library has these."""
 
-    They are first written as bits in 32-bit words, and then as bytes, unless the library itself
-    uses bits.
-    """
+    __slots__ = ("length", "library", "output")
 
-    library: Library
-    bytes: Output | None
-    bits: Output
-    length: int
-
-    @classmethod
-    def new(cls, library: Library, length: int) -> Flags:
-        bytes = None if library.has_bits else Output.new(library, length, bool)
-        return replace(cls.bits_only(library, length), bytes=bytes)
-
-    @classmethod
-    def bits_only(cls, library: Library, length: int) -> Flags:
-        """Returns memory for flags that were not requested."""
-        return cls(library, None, Output.new(library, -(-length // 32), "i4"), length)
+    def __init__(self, library: Library, length: int):
+        self.library, self.length = library, length
+        self.output = Output(library, -(-length // 32), _INT32) if library.has_bits else Output(library, length, _BOOL)
 
     @property
-    def columns(self) -> tuple[Output | None, Output]:
-        """The arrays as the native part takes them."""
-        return self.bytes, self.bits
+    def column(self) -> tuple[Output, bool]:
+        """The array as the native part takes it, and whether it has bits."""
+        return self.output, self.library.has_bits
 
     def finished(self, shape: tuple[int, ...], invert: bool = False) -> Any:
-        """Returns the booleans in the given shape, after the native part has written them."""
-        if self.bytes is not None:
-            found = self.bytes.finished(shape)
+        """Returns the booleans after they were written, in a shape."""
+        if not self.library.has_bits:
+            found = self.output.finished(shape)
             return ~found if invert else found
         if invert:
-            words = np.asarray(self.bits.array)
+            words = np.asarray(self.output.array)
             np.invert(words, out=words)
-        return self.library.of_bits(self.bits.array, self.length)
+        return self.library.of_bits(self.output.array, self.length)
 
 
 @dataclass(frozen=True)
@@ -148,14 +138,14 @@ class KeyType:
 
     dtypes: tuple[np.dtype, ...]
 
-    @property
+    @functools.cached_property
     def bytes(self) -> int:
         return sum(dtype.itemsize for dtype in self.dtypes)
 
-    @property
+    @functools.cached_property
     def kind(self) -> str:
-        """The name of the native type whose order is the order of the keys."""
-        return "".join(_kind(dtype) for dtype in self.dtypes)
+        """The name of the type that has the order of the keys."""
+        return "".join(map(_kind, self.dtypes))
 
     def __str__(self) -> str:
         names = [type_name(dtype) for dtype in self.dtypes]
@@ -181,33 +171,28 @@ class KeyType:
             if dtype.kind != "f":
                 return library.result(native, dtype)
             return library.given(_decoded(library, library.loaded(native, _integers(dtype)), dtype), dtype)
-        integers = np.dtype("i4")
-        rows = library.loaded(native, integers, 2)
+        rows = library.loaded(native, _INT32, 2)
         return tuple(
-            library.given(_decoded(library, library.copy(rows[:, at]), dtype, integers), dtype)
+            library.given(_decoded(library, library.copy(rows[:, at]), dtype, _INT32), dtype)
             for at, dtype in enumerate(self.dtypes)
         )
 
 
-@dataclass(frozen=True)
 class Keys:
     """Keys of one or two columns, as the native part takes them."""
 
-    type: KeyType
-    column: Column
+    __slots__ = ("column", "length", "raw", "type")
 
-    @property
-    def length(self) -> int:
-        return self.column.length // len(self.type.dtypes)
+    def __init__(self, type: KeyType, column: Column):
+        self.type, self.column = type, column
+        address, count, on_host = column.raw
+        self.length = count // len(type.dtypes)
+        self.raw = (address, self.length, on_host)
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the answers for these keys."""
         return self.column.shape if len(self.type.dtypes) == 1 else (self.length,)
-
-    @property
-    def raw(self) -> tuple[int, int, bool]:
-        return self.column.library.raw(self.column.array, self.length)
 
 
 def keys(library: Library, x: Any, what: str, wanted: KeyType | None = None) -> Keys:
@@ -217,17 +202,16 @@ def keys(library: Library, x: Any, what: str, wanted: KeyType | None = None) -> 
     integers.
     """
     columns = x if isinstance(x, tuple) else (x,)
-    if len(columns) not in (1, 2):
+    if len(columns) == 1 and (wanted is None or len(wanted.dtypes) == 1):
+        part = column(library, columns[0], what, None if wanted is None else wanted.dtypes[0])
+        return Keys(_type_of(part.dtype), _encoded(part) if part.dtype.kind == "f" else part)
+    if not 1 <= len(columns) <= 2:
         raise ValueError(f"{what} has {len(columns)} columns, and keys have one or two")
     if wanted is not None and len(columns) != len(wanted.dtypes):
         raise TypeError(f"{what} has {len(columns)} columns, and the keys have {len(wanted.dtypes)}: {wanted}")
-    names = [what] if len(columns) == 1 else [f"column {at} of {what}" for at in (0, 1)]
-    dtypes = wanted.dtypes if wanted is not None else (None, None)
-    parts = [column(library, part, name, dtype) for part, name, dtype in zip(columns, names, dtypes)]
-    type = KeyType(tuple(part.dtype for part in parts))
-    encoded = [_encoded(part) for part in parts]
-    if len(parts) == 1:
-        return Keys(type, encoded[0])
+    dtypes = (None, None) if wanted is None else wanted.dtypes
+    parts = [column(library, columns[at], f"column {at} of {what}", dtypes[at]) for at in (0, 1)]
+    type = KeyType((parts[0].dtype, parts[1].dtype))
     if type.bytes != 8:
         raise TypeError(
             f"keys of two columns have 4 bytes each, and {what} is of {type}: convert the columns, for example to int32"
@@ -236,9 +220,19 @@ def keys(library: Library, x: Any, what: str, wanted: KeyType | None = None) -> 
         raise ValueError(
             f"the two columns of {what} have the shapes {parts[0].shape} and {parts[1].shape}: they must be equally long"
         )
-    integers = np.dtype("i4")
-    rows = library.stack(*(library.view(part.array, integers) for part in encoded))
-    return Keys(type, Column(library, rows, integers, tuple(rows.shape)))
+    rows = library.stack(*(library.view(_encoded(part).array, _INT32) for part in parts))
+    return Keys(type, Column(library, rows, _INT32, tuple(rows.shape)))
+
+
+def _type_of(dtype: np.dtype) -> KeyType:
+    """Returns the type of keys of one column."""
+    # Types that differ in what they say of Arrow are equal.
+    return _plain_type(dtype) if dtype.metadata is None else KeyType((dtype,))
+
+
+@functools.cache
+def _plain_type(dtype: np.dtype) -> KeyType:
+    return KeyType((dtype,))
 
 
 def _kind(dtype: np.dtype) -> str:

@@ -39,7 +39,9 @@ _TAKEN: dict[str, tuple[str, ...]] = {
     "S": ("bytes",),
     "b": ("boolean",),
 }
-#: The attributes of objects that are arrays and not lists.
+#: The bits of the integers that types have without a gap, by their kinds and bytes.
+_BITS = {("i", 4): 31, ("i", 8): 63, ("u", 4): 32, ("u", 8): 64, ("f", 4): 24, ("f", 8): 53}
+#: What an object has that is an array, and no list.
 _PROTOCOLS = ("__array__", "__array_interface__", "__dlpack__", "__arrow_c_array__", "__arrow_c_stream__")
 #: A date as text. NumPy would take a date without hyphens as a year, and would accept words such as "today".
 _DATE = re.compile(r"-?\d{4}(-|$)|NaT$")
@@ -51,7 +53,7 @@ def is_list(x: Any) -> bool:
     """Returns whether a value is a Python sequence that NumPy would convert to an array."""
     if isinstance(x, (list, range)):
         return True
-    if hasattr(x, "shape") or is_value(x) or isinstance(x, tuple) or not hasattr(x, "__getitem__"):
+    if is_value(x) or hasattr(x, "shape") or isinstance(x, tuple) or not hasattr(x, "__getitem__"):
         return False
     # An object with keys is a dict, a map or the like.
     return hasattr(x, "__len__") and not hasattr(x, "keys") and not _is_array(x)
@@ -95,11 +97,28 @@ def converted(x: Any, what: str, dtype: np.dtype | None = None) -> np.ndarray:
 
 
 def one_value(x: Any, what: str, dtype: np.dtype) -> np.ndarray:
-    """Returns one value, which may be a scalar of a library, as an array with one element."""
+    """Returns one value, which may be a number of a library, as an array of one element."""
+    array = _of_number(x, dtype)
+    if array is not None:
+        return array
     if getattr(x, "ndim", 0) or is_list(x) or isinstance(x, tuple):
         raise TypeError(f"{what} is an array, and one value is wanted")
     x = _without_dimension(x)
     return converted([x], f"{what} {x!r}", dtype)
+
+
+def _of_number(x: Any, dtype: np.dtype) -> np.ndarray | None:
+    """Returns an integer or a float of Python as an array, if the type plainly has it: most keys are such."""
+    if type(x) is int:
+        if x.bit_length() > _BITS.get((dtype.kind, dtype.itemsize), -1) or x < 0 and dtype.kind == "u":
+            return None
+    elif type(x) is not float or dtype.kind != "f" or dtype.itemsize != 8:
+        return None
+    if dtype.metadata is not None:
+        return None
+    array = np.empty(1, dtype)
+    array[0] = x
+    return array
 
 
 def equal_value(x: Any, dtype: np.dtype) -> Any:
@@ -117,7 +136,7 @@ def equal_value(x: Any, dtype: np.dtype) -> Any:
     return number if number == x else x
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class _Part:
     """The elements of one kind in a list, as an array with unchanged elements."""
 
@@ -139,8 +158,11 @@ def _kind(of: type) -> str | None:
 
 
 def is_value(x: Any) -> bool:
-    """Returns whether a value is one number, time or text, and not an array."""
-    return _kind(type(x)) is not None
+    """Returns whether a value is one number, time or text, and no array of them."""
+    try:
+        return _KIND_OF[type(x)] is not None
+    except KeyError:
+        return _kind(type(x)) is not None
 
 
 def _parts(values: list[Any] | range, what: str) -> list[_Part]:

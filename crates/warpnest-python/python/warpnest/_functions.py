@@ -11,9 +11,10 @@ from ._arrow import is_number, type_name
 from ._columns import Column, Flags, Keys, KeyType, column, keys
 from ._exact import converted, is_list
 from ._libraries import Library
-from ._table import columns_library
+from ._table import column_library, columns_library
 
 _INT32 = np.dtype("i4")
+_UINT32 = np.dtype("u4")
 
 
 def unique(
@@ -71,8 +72,8 @@ def isin(x: Any, among: Any, *, invert: bool = False, device: Any = None) -> Any
     """
     library = columns_library({"x": x, "among": among})
     asked, others = _two(library, x, among, ("x", "among"))
-    flags = Flags.new(library, asked.length)
-    _native.isin(library.target(device), asked, others, asked.type.bytes, flags.columns)
+    flags = Flags(library, asked.length)
+    _native.isin(library.target(device), asked, others, asked.type.bytes, flags.column)
     return flags.finished(asked.shape, invert)
 
 
@@ -265,7 +266,7 @@ def _check_one_dimension(shape: tuple[int, ...], what: str) -> None:
 
 
 def _one_column(x: Any) -> tuple[Library, Keys]:
-    library = columns_library({"x": x})
+    library = column_library(x, "x")
     return library, keys(library, x, "x")
 
 
@@ -290,8 +291,8 @@ def _two(library: Library, one: Any, other: Any, names: tuple[str, str]) -> tupl
 
 
 def _numbers(library: Library, native: Any, rows: int, shape: tuple[int, ...] | None = None) -> Any:
-    """Returns counts or indices of rows. They are signed if all of them fit, because torch prefers that."""
-    return library.result(native, _INT32 if rows < 1 << 31 else np.dtype("u4"), shape)
+    """Returns counts or numbers of rows: signed, as torch wants them, if all of them can be."""
+    return library.result(native, _INT32 if rows < 1 << 31 else _UINT32, shape)
 
 
 def _aggregate(name: str, what: Any) -> tuple[Any, str]:

@@ -6,6 +6,7 @@ unless a comment says so.
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import Any
 
@@ -13,12 +14,14 @@ import numpy as np
 
 from . import _devices, _native
 from ._arrow import arrow_type, from_native, is_arrow, package_of, to_numpy
-from ._exact import array_of, check_no_mask
-from ._library import Library
+from ._exact import array_of, check_no_mask, is_value
+from ._library import Library, plain
 
 #: The names of the element types that torch supports, too.
 _SHARED_TYPES = ("int32", "int64", "uint32", "uint64", "float32", "float64", "bool")
-#: The alignment in bytes of an array on a GPU.
+#: The stream that a consumer of DLPack names if it needs no order.
+_READY = -1
+#: What the address of an array on a GPU must be a multiple of, in bytes.
 _ALIGNMENT = 16
 
 
@@ -44,7 +47,7 @@ class NumPy(Library):
         return array.dtype
 
     def address(self, array):
-        return np.asarray(array).ctypes.data if array.size else 0
+        return _native.address(array)
 
     def is_contiguous(self, array):
         return array.flags.c_contiguous
@@ -53,10 +56,10 @@ class NumPy(Library):
         return array.copy()
 
     def empty(self, length, dtype):
-        return np.empty(length, dtype.str)
+        return np.empty(length, plain(dtype))
 
     def view(self, array, dtype):
-        return array.view(dtype.str)
+        return array.view(plain(dtype))
 
     def stack(self, first, second):
         return np.stack((first, second), axis=1)
@@ -140,11 +143,13 @@ class Torch(Library):
         self.gpu = (device.index or 0) if device.type == "cuda" else None
         self.types = {np.dtype(name): getattr(torch, name) for name in _SHARED_TYPES if hasattr(torch, name)}
         self.dtypes = {of_torch: of_numpy for of_numpy, of_torch in self.types.items()}
+        # The handle alone, as torch's own compiler asks for it, where this torch has that.
+        self.handle = getattr(torch._C, "_cuda_getCurrentRawStream", None)
 
     def array(self, x, what):
         if isinstance(x, self.torch.Tensor):
             check_no_mask(x, what)
-            return x.detach()
+            return x.detach() if x.requires_grad else x
         array = NUMPY.array(x, what)
         return self.torch.from_numpy(array if array.flags.writeable else array.copy()).to(self.device)
 
@@ -166,10 +171,10 @@ class Torch(Library):
         return array.clone()
 
     def empty(self, length, dtype):
-        return self.torch.empty(length, dtype=self.types[np.dtype(dtype)], device=self.device)
+        return self.torch.empty(length, dtype=self.types[dtype], device=self.device)
 
     def view(self, array, dtype):
-        return array.view(self.types[np.dtype(dtype)])
+        return array.view(self.types[dtype])
 
     def stack(self, first, second):
         return self.torch.stack((first, second), dim=1)
@@ -178,10 +183,13 @@ class Torch(Library):
         return self.torch.where(array != array, float("nan"), array + 0.0)
 
     def stream(self):
+        if self.handle is not None:
+            return self.handle(self.gpu)
         return self.torch.cuda.current_stream(self.device).cuda_stream
 
     def of_gpu(self, native):
-        return self.torch.from_dlpack(native)
+        # The call's stream, which is current, waits for the contents already.
+        return self.torch.from_dlpack(native.__dlpack__(stream=_READY))
 
     def of_numpy(self, array):
         return self.torch.from_numpy(array)
@@ -265,10 +273,10 @@ class DLPack(Library):
         raise ValueError(f"an array of {self.name} does not begin at a multiple of {_ALIGNMENT} bytes: copy it first")
 
     def empty(self, length, dtype):
-        return _native.empty((self.gpu, None, False), length, np.dtype(dtype).itemsize)
+        return _native.empty((self.gpu, None, False), length, dtype.itemsize)
 
     def finished(self, array, dtype, shape):
-        return self.of_gpu(array.typed(np.dtype(dtype).str)).reshape(shape)
+        return self.of_gpu(array.typed(dtype.str)).reshape(shape)
 
     def view(self, array, dtype):
         return array
@@ -290,16 +298,28 @@ class DLPack(Library):
 
 
 NUMPY = NumPy()
+# A library and a device have one object.
+_torch = functools.cache(Torch)
+_cupy = functools.cache(CuPy)
+_dlpack = functools.cache(DLPack)
+_arrow = functools.cache(Arrow)
 
 
 def is_array(x: Any) -> bool:
-    """Returns whether a value is an array, a list or a column, and not a single value."""
-    return (
+    """Returns whether a value is an array, a list or a column, and not one number."""
+    return not is_value(x) and (
         bool(getattr(x, "shape", ()))
         or isinstance(x, (list, range))
         or is_arrow(x)
         or (not hasattr(x, "shape") and hasattr(x, "__len__") and not isinstance(x, (str, bytes)))
     )
+
+
+def _is_of_library(x: Any) -> bool:
+    """Returns whether a value is an array or a column, and no list, number or text."""
+    if is_value(x) or isinstance(x, np.generic):
+        return False
+    return hasattr(x, "shape") or hasattr(x, "__dlpack__") or hasattr(x, "__array__") or is_arrow(x)
 
 
 def library_of(x: Any) -> Library:
@@ -310,10 +330,10 @@ def library_of(x: Any) -> Library:
     if torch is not None and isinstance(x, torch.Tensor):
         if x.device.type not in ("cpu", "cuda"):
             raise ValueError(f"a tensor on {x.device} is not taken: move it to the CPU or a CUDA device first")
-        return Torch(x.device)
+        return _torch(x.device)
     cupy = sys.modules.get("cupy")
     if cupy is not None and isinstance(x, cupy.ndarray):
-        return CuPy(x.device.id)
+        return _cupy(x.device.id)
     if hasattr(x, "__dlpack_device__"):
         kind, ordinal = x.__dlpack_device__()
         if kind in (2, 13):
@@ -322,8 +342,8 @@ def library_of(x: Any) -> Library:
                 raise TypeError(
                     f"arrays of {module} on a GPU are not taken: make one of torch or CuPy of it, by `from_dlpack`"
                 )
-            return DLPack("jax", ordinal)
-    return Arrow(package_of(x)) if is_arrow(x) else NUMPY
+            return _dlpack("jax", ordinal)
+    return _arrow(package_of(x)) if is_arrow(x) else NUMPY
 
 
 def common_library(values: dict[str, Any]) -> Library:
@@ -334,11 +354,12 @@ def common_library(values: dict[str, Any]) -> Library:
     found: Library | None = None
     first = ""
     for what, value in values.items():
-        if not any(hasattr(value, name) for name in ("shape", "__dlpack__", "__array__")) and not is_arrow(value):
+        if type(value) is np.ndarray:
+            library: Library = NUMPY
+        elif _is_of_library(value):
+            library = library_of(value)
+        else:
             continue
-        if getattr(value, "shape", None) == () and isinstance(value, np.generic):
-            continue
-        library = library_of(value)
         if found is None:
             found, first = library, what
         elif library.gpu != found.gpu:

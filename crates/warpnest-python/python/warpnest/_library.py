@@ -8,6 +8,13 @@ import numpy as np
 
 from . import _devices, _native
 
+_INT32 = np.dtype("i4")
+
+
+def plain(dtype: np.dtype) -> np.dtype:
+    """Returns a type without what it says of Arrow."""
+    return dtype if dtype.metadata is None else np.dtype(dtype.str)
+
 
 class Library:
     """A library of arrays, together with the device of the arrays."""
@@ -54,8 +61,8 @@ class Library:
         raise NotImplementedError
 
     def finished(self, array: Any, dtype: np.dtype, shape: tuple[int, ...]) -> Any:
-        """Returns an array from `empty` in its shape, after it was written."""
-        return array.reshape(shape)
+        """Returns an array that `empty` made, after it was written, in its shape."""
+        return array if array.shape == shape else array.reshape(shape)
 
     def of_bits(self, words: Any, length: int) -> Any:
         """Returns booleans from words that the native part wrote, if the library uses bits."""
@@ -100,8 +107,8 @@ class Library:
         return array if shape is None else array.reshape(shape)
 
     def rows(self, native: _native.Array) -> Any:
-        """Returns rows of a join. Missing rows are nulls, or -1 in libraries without nulls."""
-        return self.result(native, np.dtype("i4"))
+        """Returns rows of a join, of which those that are not there are nulls, or -1 where there are no nulls."""
+        return self.result(native, _INT32)
 
     def is_row(self, rows: Any) -> Any:
         """Returns which rows of a join are not missing."""
@@ -109,11 +116,11 @@ class Library:
 
     def loaded(self, native: _native.Array, dtype: np.dtype, columns: int | None = None) -> Any:
         """Returns a result of the native part as an array of this library."""
-        native = native.typed(dtype.str, columns)
         if self.gpu is not None:
-            return self.of_gpu(native)
+            return self.of_gpu(native.typed(dtype.str, columns))
+        dtype = plain(dtype)
         if native.on_host:
-            return self.of_numpy(np.asarray(native))
-        array = np.empty((len(native),) if columns is None else (len(native), columns), dtype.str)
-        native.copy_to(array.ctypes.data)
+            return self.of_numpy(native.to_numpy(dtype, columns))
+        array = np.empty((len(native),) if columns is None else (len(native), columns), dtype)
+        native.copy_to(_native.address(array))
         return self.of_numpy(array)

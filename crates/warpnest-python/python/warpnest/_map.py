@@ -129,7 +129,7 @@ class Map(Table):
         (array([20,  0]), array([ True, False]))
         """
         library, queries, is_one = self._queries(q)
-        flags = Flags.new(library, queries.length)
+        flags = Flags(library, queries.length)
         values = self._get(library, queries, flags=flags)[0]
         found = flags.finished(queries.shape)
         return (element(values, self._values), bool(found[0])) if is_one else (values, found)
@@ -137,10 +137,10 @@ class Map(Table):
     def _get(
         self, library: Library, queries: Keys, default: Any = None, flags: Flags | None = None, count: bool = False
     ) -> tuple[Any, int]:
-        """Returns the values and, if `count` is set, how many keys were found. Writes which ones to `flags`."""
-        values = Output.new(library, queries.length, self._values)
-        wanted = (None if default is None else _word(default, self._values), flags is not None, count)
-        outputs = (values, (flags or Flags.bits_only(library, queries.length)).columns)
+        """Returns the values and, if asked for, how many keys were found; says which ones in `flags`."""
+        values = Output(library, queries.length, self._values)
+        wanted = (None if default is None else _word(default, self._values), count)
+        outputs = (values, None if flags is None else flags.column)
         number = self._native.get(self._target(library), queries, outputs, wanted)
         return values.finished(queries.shape), number
 

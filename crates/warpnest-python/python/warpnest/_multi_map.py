@@ -64,7 +64,7 @@ class MultiMap(Table):
     def count(self, q: Any) -> Any:
         """Returns the count of each key's values, as 32-bit integers in the shape of the queries."""
         library, queries, is_one = self._queries(q)
-        output = Output.new(library, queries.length, "i4")
+        output = Output(library, queries.length, np.dtype("i4"))
         self._native.count(self._target(library), queries, output)
         counts = output.finished(queries.shape)
         return int(counts[0]) if is_one else counts

@@ -13,7 +13,7 @@ from . import _native
 from ._columns import KeyType
 from ._columns import keys as keys_of
 from ._libraries import NUMPY, Library
-from ._table import Table, columns_library, describe, is_many, key_lists, key_type
+from ._table import Table, column_library, describe, is_many, key_lists, key_type
 
 
 class Set(Table):
@@ -30,7 +30,7 @@ class Set(Table):
     """
 
     def __init__(self, keys: Any, *, assume_unique: bool = False, device: Any = None):
-        library = columns_library({"keys": keys})
+        library = column_library(keys, "keys")
         array = keys_of(library, keys, "keys")
         self._keys, self._library = array.type, library
         target = library.target(device)

@@ -11,7 +11,7 @@ import numpy as np
 from . import _devices
 from ._arrow import objects
 from ._columns import Flags, Keys, KeyType, check_type, keys
-from ._exact import equal_value, one_value
+from ._exact import equal_value, is_value, one_value
 from ._libraries import NUMPY, Library, common_library, is_array
 
 #: The exceptions by which a key is refused.
@@ -70,8 +70,8 @@ class Table:
         return bool(found[0]) if is_one else found
 
     def _contains(self, library: Library, queries: Keys) -> Any:
-        flags = Flags.new(library, queries.length)
-        self._native.contains(self._target(library), queries, flags.columns)
+        flags = Flags(library, queries.length)
+        self._native.contains(self._target(library), queries, flags.column)
         return flags.finished(queries.shape)
 
     def __contains__(self, key: Any) -> bool:
@@ -123,22 +123,26 @@ class Table:
             return None
 
     def _queries(self, q: Any) -> tuple[Library, Keys, bool]:
-        """Returns the library, the queries, and whether there is one key instead of an array."""
-        is_one = not is_many(q)
-        if is_one:
+        """Returns the library, the queries, and whether it is one key alone."""
+        if not is_many(q):
             parts = q if isinstance(q, tuple) else (q,)
             if len(parts) != len(self._keys.dtypes):
                 raise TypeError(
                     f"the key has {len(parts)} columns, and the keys have {len(self._keys.dtypes)}: {self._keys}"
                 )
-            columns = tuple(one_value(part, "the key", dtype) for part, dtype in zip(parts, self._keys.dtypes))
-            return NUMPY, keys(NUMPY, columns if len(columns) == 2 else columns[0], "the key", self._keys), True
-        library = columns_library({"the queries": q})
+            if len(parts) == 1:
+                value: Any = one_value(parts[0], "the key", self._keys.dtypes[0])
+            else:
+                value = tuple([one_value(part, "the key", dtype) for part, dtype in zip(parts, self._keys.dtypes)])
+            return NUMPY, keys(NUMPY, value, "the key", self._keys), True
+        library = column_library(q, "the queries")
         return library, keys(library, q, "the queries", self._keys), False
 
 
 def is_many(key: Any) -> bool:
-    """Returns whether a value is an array of keys instead of one key."""
+    """Returns whether a value is an array of keys, and not one key."""
+    if is_value(key):
+        return False
     return any(map(is_array, key)) if isinstance(key, tuple) else is_array(key)
 
 
@@ -158,6 +162,11 @@ def key_lists(keys: list[Any], type: KeyType) -> Any:
     if not all(isinstance(key, tuple) and len(key) == 2 for key in keys):
         raise TypeError(f"the keys are of {type}: pass tuples of two")
     return [key[0] for key in keys], [key[1] for key in keys]
+
+
+def column_library(x: Any, what: str) -> Library:
+    """Returns the library of an array, or of a tuple of columns."""
+    return NUMPY if type(x) is np.ndarray else columns_library({what: x})
 
 
 def columns_library(values: dict[str, Any]) -> Library:

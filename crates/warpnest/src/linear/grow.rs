@@ -118,8 +118,8 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
     pub(super) fn grow_for(&mut self, stream: &Stream, coming: u64) -> Result<bool> {
         let ([for_keys, in_slots], before) = (self.spare_capacities(), self.spare_capacity());
         let lines = if self.config.design.grows && coming > for_keys {
-            // A batch that is much larger than the table has mostly new keys, so the table grows for
-            // the whole batch at once. Otherwise the table doubles, possibly several times.
+            // A batch that is much larger than the table has mostly new keys, so the table grows
+            // for the whole batch at once. Otherwise the table doubles, possibly several times.
             let keys = self.counts.keys;
             let pairs = if keys < coming / 4 { keys + coming } else { 2 * keys.max(BATCH) };
             self.lines_for(pairs)?.max(self.layout.lines)

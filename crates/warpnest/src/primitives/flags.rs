@@ -9,6 +9,8 @@ use gpu_kernels::types::Scalar;
 
 /// The most blocks that count flags. All of them add to the same word.
 const MAX_COUNTING_BLOCKS: u64 = 1024;
+/// The most flags that a CPU counts on the calling thread, without a launch.
+const COUNTED_IN_PLACE: usize = 1 << 16;
 
 /// Queues writing a byte for each flag: byte `i` becomes 1 if bit `i % 32` of word `i / 32` of
 /// `flags` is set, else 0. This is the layout of a `bool` in NumPy and torch, and of Arrow's 8-bit
@@ -110,6 +112,13 @@ pub fn fill_absent<V: Value>(
 /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
 pub fn count_flags(stream: &Stream, scratch: &mut Scratch, flags: &Buffer<u32>, items: usize) -> Result<usize> {
     let flags = flags.slice(..items.div_ceil(32))?;
+    if items <= COUNTED_IN_PLACE && stream.machine().runs_in_order() {
+        return flags.with_elements(stream, |words| {
+            let ones: u32 = words.iter().map(|word| word.count_ones()).sum();
+            let behind = words.last().filter(|_| !items.is_multiple_of(32)).map_or(0, |last| last >> (items % 32));
+            (ones - behind.count_ones()) as usize
+        });
+    }
     let count = scratch.reserve(1)?;
     let plan = FlagsParams { items: items as u64 };
     stream.batch(|batch| {

@@ -185,14 +185,16 @@ impl Drop for Allocation {
             let _ = self.quiesce();
             return;
         }
-        if *self.is_known.get_mut() {
-            let _ = self.engine.synchronize();
-        }
         let LastUses { writes, reads, .. } =
             std::mem::take(self.uses.get_mut().unwrap_or_else(PoisonError::into_inner));
         let uses = writes.into_iter().chain(reads).map(|indexed| indexed.last).collect();
-        // SAFETY: the engine allocated the memory. All uses are recorded, or are by other code,
-        // which must not use the memory any more and whose work has ended.
-        unsafe { self.engine.give(self.address, self.bytes, uses) };
+        // SAFETY: the engine allocated it. All uses were recorded, or are by others, who must not
+        // queue any more, and whose work the engine waits for.
+        unsafe {
+            match *self.is_known.get_mut() {
+                true => self.engine.give_known(self.address, self.bytes, uses),
+                false => self.engine.give(self.address, self.bytes, uses),
+            }
+        }
     }
 }

@@ -67,9 +67,10 @@ impl<T: Plain> Buffer<T> {
     /// only if the length changes.
     pub(crate) fn fit(&mut self, device: &Device, length: usize) -> Result<()> {
         if self.length != length {
-            // The old memory is freed first, because the device may not have enough memory for
-            // both.
-            *self = Self::uninitialized(device, 0)?;
+            if self.capacity > MIN_BYTES {
+                // The old memory is freed first: both together may be more than there is.
+                *self = Self::uninitialized(device, 0)?;
+            }
             *self = Self::uninitialized(device, length)?;
         }
         Ok(())
@@ -143,7 +144,9 @@ impl<T: Plain> Buffer<T> {
     /// [`Error::OutOfMemory`], [`Error::Driver`].
     pub fn zeroed(device: &Device, length: usize) -> Result<Self> {
         let mut buffer = Self::uninitialized(device, length)?;
-        buffer.set_bytes(device.default_stream(), 0)?;
+        if !device.engine().allocates_zeros() {
+            buffer.set_bytes(device.default_stream(), 0)?;
+        }
         Ok(buffer)
     }
 
@@ -270,9 +273,9 @@ impl<T> Buffer<T> {
     /// memory of another library. A view begins at the address of its first element. Kernels get
     /// the pointers that a launch returns ([`Stream::launch`]).
     ///
-    /// Code that gets the address may use the memory while the buffer lives. When the buffer is
-    /// dropped, the host waits for all work of the device, because the work of that code is not
-    /// recorded.
+    /// Code that is told the address may use the memory while the buffer lives. Nothing records
+    /// what it does. So the memory is used again only when the host has waited for all work of the
+    /// device, which it does when there is no other memory to be taken.
     pub fn address(&self) -> usize {
         self.allocation.make_known();
         self.address

@@ -5,9 +5,9 @@
 //! gets `pointers` to buffers, records which buffers it reads and writes, and `event`s order
 //! streams. An engine describes itself as a `machine`, on which plans depend. `transfer`, `staging`
 //! and `lent` copy data, and `huge_pages` allocates large host memory. `host_chunks` answers
-//! queries in host memory chunk by chunk, on threads that take `units` of work. `module`,
-//! `ptx` and `cubins` have the kernels, and `foreign` is for other libraries. An `allocation` has the events of a
-//! buffer's last uses.
+//! queries in host memory chunk by chunk, on threads that take `units` of work. `module`, `ptx` and
+//! `cubins` have the kernels, and `foreign` is for other libraries. An `allocation` has the events
+//! of a buffer's last uses.
 
 pub(crate) mod allocation;
 pub(crate) mod buffer;

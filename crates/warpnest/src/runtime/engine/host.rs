@@ -138,7 +138,7 @@ unsafe impl<R: Runner> Engine for HostEngine<R> {
     }
 
     fn queue(&self) -> Result<Box<dyn Queue>> {
-        Ok(Box::new(HostQueue { runner: self.runner.clone() }))
+        Ok(Box::new(HostQueue { runner: self.runner.clone(), done: Arc::new(HostEvent(Instant::now())) }))
     }
 
     fn load(&self, module: &Module) -> Result<()> {
@@ -169,6 +169,8 @@ unsafe impl<R: Runner> Engine for HostEngine<R> {
 #[derive(Debug)]
 struct HostQueue<R> {
     runner: Arc<R>,
+    /// The event of all work whose time nobody asks for, which is done.
+    done: Arc<HostEvent>,
 }
 
 impl<R: Runner> Queue for HostQueue<R> {
@@ -210,8 +212,8 @@ impl<R: Runner> Queue for HostQueue<R> {
         work(std::ptr::null_mut());
         Ok(())
     }
-    fn record(&self, _timed: bool) -> Result<Arc<dyn QueueEvent>> {
-        Ok(Arc::new(HostEvent(Instant::now())))
+    fn record(&self, timed: bool) -> Result<Arc<dyn QueueEvent>> {
+        Ok(if timed { Arc::new(HostEvent(Instant::now())) } else { self.done.clone() })
     }
     fn wait(&self, queue_event: &dyn QueueEvent) -> Result<()> {
         queue_event.synchronize()

@@ -1,5 +1,6 @@
 //! The allocator of engines on host memory. Allocations are zeroed, at multiples of 256 bytes.
 
+use foldhash::fast::FixedState;
 use memmap2::{MmapMut, MmapOptions};
 use std::alloc::Layout;
 use std::collections::HashMap;
@@ -11,10 +12,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 const MAPPED: usize = 4 << 20;
 /// The alignment of addresses, in bytes.
 const ALIGNMENT: usize = 256;
-/// The size in bytes at which freed memory is kept for the next allocation. Writing zeros to it
-/// takes a tenth of the time that the page faults of new memory take.
-const KEPT: usize = 16 << 10;
-/// The most bytes of freed memory that are kept.
+/// The most bytes of memory that was given back and is kept for the next allocations. To write
+/// zeros there takes a tenth of what the page faults of new memory take, and for few bytes less
+/// than the system's allocator takes to find aligned memory.
 const MAX_KEPT: usize = 32 << 20;
 
 /// The memory allocator of an engine.
@@ -28,8 +28,8 @@ pub(super) struct HostAllocator {
 /// Freed memory that is kept for later allocations.
 #[derive(Debug, Default)]
 struct Kept {
-    /// The addresses of the kept blocks, by the size of the block in bytes.
-    addresses: HashMap<usize, Vec<usize>>,
+    /// The addresses, by the count of bytes that begin at each.
+    addresses: HashMap<usize, Vec<usize>, FixedState>,
     bytes: usize,
 }
 
@@ -42,7 +42,7 @@ impl Kept {
 
     /// Keeps a freed block if the limit allows it, and returns whether it did.
     fn keep(&mut self, address: usize, bytes: usize) -> bool {
-        let keeps = bytes >= KEPT && self.bytes + bytes <= MAX_KEPT && !cfg!(miri);
+        let keeps = self.bytes + bytes <= MAX_KEPT && !cfg!(miri);
         if keeps {
             self.addresses.entry(bytes).or_default().push(address);
             self.bytes += bytes;

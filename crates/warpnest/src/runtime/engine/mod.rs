@@ -103,9 +103,14 @@ pub unsafe trait Engine: Debug + Send + Sync + Any {
         // SAFETY: as the caller promises, and the uses have ended.
         unsafe { self.free(address, bytes) }
     }
-    /// Waits, on the host, for all work of the device, including work of other libraries.
-    fn synchronize(&self) -> Result<()> {
-        Ok(())
+    /// Frees an allocation as [`Engine::give`] does, when all work has ended that was queued on the
+    /// device until now, also of other libraries.
+    ///
+    /// # Safety
+    /// As for [`Engine::give`], except that such uses may be going on.
+    unsafe fn give_known(&self, address: usize, bytes: usize, uses: Vec<LastUse>) {
+        // SAFETY: as the caller promises. On an engine of the host other libraries' work is done.
+        unsafe { self.give(address, bytes, uses) }
     }
     /// Returns the sizes of the memory pool.
     fn pool(&self) -> PoolSizes {

@@ -1,19 +1,16 @@
 //! The primary context of a device. It is current while the engine calls the driver.
 
-use super::driver::{self, Called, Context, Driver, Failure, Ordinal, code, constant};
+use super::driver::{Called, Context, Driver, Event, Failure, Ordinal, code, constant};
+use super::free_events::FreeEvents;
 use crate::runtime::engine::Memory;
 use crate::{Error, Result};
 use std::ffi::CStr;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The bytes of shared memory that are left for arrays of constant length in a kernel that also has
 /// a dynamic array.
 const CONSTANT_ARRAYS: usize = 1 << 10;
-
-/// The most events that are kept to be recorded again.
-const KEPT_EVENTS: usize = 256;
 
 /// The primary context of a device, which other users of the driver share. It is retained once, and
 /// released when this value is dropped.
@@ -28,11 +25,10 @@ pub(crate) struct Primary {
     pub block_memory: usize,
     /// The count of multiprocessors.
     pub multiprocessors: u32,
-    /// Whether an error has destroyed the context.
+    /// The events that can be recorded again.
+    pub(super) events: FreeEvents,
+    /// Whether an error has cost the context.
     lost: AtomicBool,
-    /// Events without a time that nothing uses. They are recorded again, because the driver takes
-    /// longer to create an event than to record it.
-    events: Mutex<Vec<driver::Event>>,
 }
 
 // SAFETY: the driver's handles may be used from any thread that has made the context current.
@@ -104,8 +100,8 @@ impl Primary {
         let mut context = std::ptr::null_mut();
         // SAFETY: the driver writes to a live variable.
         unsafe { driver.cuDevicePrimaryCtxRetain(&mut context, device) }.map_err(failed)?;
-        let (capability, lost, events) = ((major, minor), AtomicBool::new(false), Mutex::default());
-        Ok(Self { driver, device, context, name, capability, block_memory, multiprocessors, lost, events })
+        let (capability, events, lost) = ((major, minor), FreeEvents::default(), AtomicBool::new(false));
+        Ok(Self { driver, device, context, name, capability, block_memory, multiprocessors, events, lost })
     }
 
     /// Makes the context current on this thread until the returned guard is dropped. Every call of
@@ -126,37 +122,6 @@ impl Primary {
         Ok(Entered { primary: self, driver, previous: Some(current) })
     }
 
-    fn events(&self) -> MutexGuard<'_, Vec<driver::Event>> {
-        self.events.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Returns an event without a time that nothing uses, if there is one.
-    pub(super) fn take_event(&self) -> Option<driver::Event> {
-        self.events().pop()
-    }
-
-    /// Takes back an event without a time. Returns whether it is kept, which it is not if there are
-    /// enough.
-    pub(super) fn keep_event(&self, event: driver::Event) -> bool {
-        let mut events = self.events();
-        let is_kept = events.len() < KEPT_EVENTS;
-        if is_kept {
-            events.push(event);
-        }
-        is_kept
-    }
-
-    /// Destroys the events that nothing uses.
-    pub(super) fn destroy_events(&self) {
-        let events = std::mem::take(&mut *self.events());
-        if let Ok(entered) = self.try_enter() {
-            for event in events {
-                // SAFETY: nothing uses the event. An error means that the context is lost.
-                let _ = unsafe { entered.driver.cuEventDestroy_v2(event) };
-            }
-        }
-    }
-
     /// Returns the device's name.
     pub(super) fn name(&self) -> &str {
         &self.name
@@ -173,7 +138,22 @@ impl Primary {
         self.enter()?.memory().map_err(|failure| self.error(failure, 0))
     }
 
-    /// Returns whether an error has destroyed the context.
+    /// Destroys events that nobody has.
+    pub(super) fn destroy_events(&self, events: impl IntoIterator<Item = Event>) {
+        let Ok(entered) = self.enter() else { return };
+        for event in events {
+            // SAFETY: `CudaEvent` made it. The driver destroys it once it has been reached; an
+            // error means a lost context.
+            let _ = entered.check(unsafe { entered.driver.cuEventDestroy_v2(event) });
+        }
+    }
+
+    /// Destroys the events that are kept.
+    pub(super) fn clear_events(&self) {
+        self.destroy_events(self.events.take_all());
+    }
+
+    /// Returns whether an error has cost the context.
     pub(super) fn is_lost(&self) -> bool {
         self.lost.load(Ordering::Relaxed)
     }
@@ -226,8 +206,8 @@ impl Drop for Entered<'_> {
 
 impl Drop for Primary {
     fn drop(&mut self) {
-        self.destroy_events();
-        // SAFETY: `retain` retained the context, and nothing in this crate uses it any more.
+        self.clear_events();
+        // SAFETY: `retain` retained it, and nothing of this crate uses it any more.
         let _ = unsafe { self.driver.cuDevicePrimaryCtxRelease_v2(self.device) };
     }
 }

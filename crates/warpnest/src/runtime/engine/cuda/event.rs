@@ -23,8 +23,8 @@ unsafe impl Sync for CudaEvent {}
 impl CudaEvent {
     /// Records an event after what has been queued on a stream of this context.
     pub(super) fn record(primary: &Arc<Primary>, stream: driver::Stream, timed: bool) -> Result<Self> {
-        let kept = if timed { None } else { primary.take_event() };
-        let queue_event = match kept {
+        let free = if timed { None } else { primary.events.take() };
+        let queue_event = match free {
             Some(event) => Self { primary: primary.clone(), event, timed },
             None => Self::unrecorded(primary, timed)?,
         };
@@ -59,15 +59,8 @@ impl CudaEvent {
 
 impl Drop for CudaEvent {
     fn drop(&mut self) {
-        // A queue that was made to wait for the event waits for the earlier recording, so the event
-        // can be recorded again.
-        if !self.timed && self.primary.keep_event(self.event) {
-            return;
-        }
-        if let Ok(entered) = self.primary.enter() {
-            // SAFETY: `unrecorded` made it. The driver destroys it once it has been reached; an
-            // error means a lost context.
-            let _ = entered.check(unsafe { entered.driver.cuEventDestroy_v2(self.event) });
+        if self.timed || !self.primary.events.keep(self.event) {
+            self.primary.destroy_events([self.event]);
         }
     }
 }

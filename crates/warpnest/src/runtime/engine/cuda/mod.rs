@@ -1,12 +1,14 @@
 //! The CUDA engine, which runs kernels as PTX through the driver.
 //!
-//! `driver` has the driver's functions, looked up at run time, and `context` the state of a device.
-//! `module` compiles kernels, `queue` launches them, and `event` orders them. `pool` has the memory
-//! of buffers. `readback`, `staged` and `page_locked` have host memory for copies.
+//! `driver` has the functions that are found when the program runs, `context` the state of a
+//! device. `module` compiles kernels, `queue` launches them, in `event`s' order, of which
+//! `free_events` has those to be used again. `pool` has the memory of buffers; `readback`, `staged`
+//! and `page_locked` are memory of the host, for copies.
 
 mod context;
 mod driver;
 mod event;
+mod free_events;
 #[cfg(any(feature = "cust", feature = "cudarc"))]
 mod interop;
 mod module;
@@ -120,10 +122,8 @@ unsafe impl Engine for CudaEngine {
         self.pool.give(&self.shared.primary, address, uses);
     }
 
-    fn synchronize(&self) -> Result<()> {
-        let entered = self.shared.primary.enter()?;
-        // SAFETY: `entered` keeps a context current.
-        entered.check(unsafe { entered.driver.cuCtxSynchronize() })
+    unsafe fn give_known(&self, address: usize, _bytes: usize, uses: Vec<LastUse>) {
+        self.pool.give_known(&self.shared.primary, address, uses);
     }
 
     fn pool(&self) -> PoolSizes {
@@ -132,7 +132,7 @@ unsafe impl Engine for CudaEngine {
 
     fn trim_pool(&self) {
         self.pool.trim(&self.shared.primary);
-        self.shared.primary.destroy_events();
+        self.shared.primary.clear_events();
     }
 
     fn set_pool_limit(&self, bytes: usize) {

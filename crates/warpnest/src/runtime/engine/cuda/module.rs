@@ -1,5 +1,5 @@
-//! The kernels of one package in a context, and their entry points. Each kernel is loaded when it is
-//! first launched: its machine code, or its PTX, which the driver compiles.
+//! The kernels of one package in a context, and their entry points. Each kernel is loaded when it
+//! is first launched: its machine code, or its PTX, which the driver compiles.
 
 use super::context::Primary;
 use super::driver::{self, code, constant};
@@ -36,8 +36,8 @@ unsafe impl Send for Kernel {}
 
 impl Kernels {
     /// Returns the kernels of a package, from the newest PTX that the device and its driver accept,
-    /// with the machine code that was made from this PTX. Loads one kernel, so that a driver that is
-    /// too old is detected before work begins.
+    /// with the machine code that was made from this PTX. Loads one kernel, so that a driver that
+    /// is too old is detected before work begins.
     pub(super) fn load(
         primary: &Arc<Primary>,
         package: &'static str,

@@ -5,6 +5,10 @@
 //! work waits for these on the device. Memory is taken first whose uses have ended, or are of the
 //! stream that asks, whose work comes after them anyway.
 //!
+//! Memory whose address others know has uses that nothing records. It is put aside, and used again
+//! when the host has waited for all work of the device: for all of it at once, and only when there
+//! is no other memory to be taken.
+//!
 //! Up to [`LARGEST_PART`] bytes are a part of a segment, whose parts have one size, a power of two.
 //! More bytes are a block, of whole [`GRAIN`]s, which is the driver's allocation.
 
@@ -51,6 +55,10 @@ struct Kept {
 struct State {
     /// What nobody has, by its size; the latest is last.
     kept: BTreeMap<usize, Vec<Kept>>,
+    /// The addresses of what nobody has and work of others may still use, by its size.
+    aside: BTreeMap<usize, Vec<usize>>,
+    /// The bytes of blocks that are put aside.
+    aside_bytes: usize,
     /// The sizes of all blocks, by their addresses.
     blocks: BTreeMap<usize, usize>,
     /// The sizes of the parts of all segments, by the addresses of the segments.
@@ -118,6 +126,26 @@ impl State {
         }
         self.given += 1;
         self.kept.entry(size).or_default().push(Kept { address, uses, since: self.given });
+    }
+
+    /// Puts memory aside until all work of the device has ended.
+    fn put_aside(&mut self, size: usize, address: usize) {
+        if size > LARGEST_PART {
+            self.aside_bytes += size;
+        }
+        self.aside.entry(size).or_default().push(address);
+    }
+
+    /// Waits, on the host, for all work of the device, and keeps what was put aside until then.
+    fn settle(&mut self, primary: &Primary) {
+        if self.aside.is_empty() {
+            return;
+        }
+        synchronize(primary);
+        self.aside_bytes = 0;
+        for (size, addresses) in std::mem::take(&mut self.aside) {
+            addresses.into_iter().for_each(|address| self.keep(size, address, vec![]));
+        }
     }
 
     fn hold(&mut self, bytes: usize) {
@@ -205,9 +233,16 @@ impl Pool {
         if let Some(reused) = state.take(size, most, stream, LOOKS) {
             return Ok(reused);
         }
+        if state.aside.range(size..=most).next().is_some() {
+            state.settle(primary);
+            if let Some(reused) = state.take(size, most, stream, LOOKS) {
+                return Ok(reused);
+            }
+        }
         let wanted = if is_part { segment_bytes(size) } else { size };
         let address = match allocate(primary, wanted) {
             Err(Error::OutOfMemory { .. }) => {
+                state.settle(primary);
                 // What work of other streams still uses is better than nothing.
                 if let Some(reused) = state.take(size, most, stream, 0) {
                     return Ok(reused);
@@ -245,14 +280,33 @@ impl Pool {
         let excess = match state.blocks.get(&address).copied() {
             Some(size) if size <= state.limit => {
                 state.keep(size, address, uses);
-                let limit = state.limit;
-                state.oldest(limit)
+                let most = state.limit - state.aside_bytes;
+                state.oldest(most)
             }
             _ => {
                 state.disown(address);
                 vec![Kept { address, uses, since: 0 }]
             }
         };
+        drop(state);
+        release(primary, excess);
+    }
+
+    /// Takes memory back whose address others know: their work may still use it, and nothing of it
+    /// is recorded.
+    pub(super) fn give_known(&self, primary: &Primary, address: usize, uses: Vec<LastUse>) {
+        let mut state = self.state();
+        let block = || state.blocks.get(&address).copied().filter(|&size| state.aside_bytes + size <= state.limit);
+        let Some(size) = state.part(address).or_else(block) else {
+            // No more may be put aside, or the memory is the driver's.
+            state.settle(primary);
+            drop(state);
+            synchronize(primary);
+            return self.give(primary, address, uses);
+        };
+        state.put_aside(size, address);
+        let most = state.limit.saturating_sub(state.aside_bytes);
+        let excess = state.oldest(most);
         drop(state);
         release(primary, excess);
     }
@@ -268,7 +322,10 @@ impl Pool {
 
     /// Gives what nobody has back to the driver, when the work that uses it has ended.
     pub(super) fn trim(&self, primary: &Primary) {
-        let kept = self.state().all_kept();
+        let mut state = self.state();
+        state.settle(primary);
+        let kept = state.all_kept();
+        drop(state);
         release(primary, kept);
     }
 
@@ -276,6 +333,7 @@ impl Pool {
     pub(super) fn set_limit(&self, primary: &Primary, bytes: usize) {
         let mut state = self.state();
         state.limit = bytes;
+        state.settle(primary);
         let excess = if bytes == 0 { state.all_kept() } else { state.oldest(bytes) };
         drop(state);
         release(primary, excess);
@@ -283,8 +341,9 @@ impl Pool {
 
     /// Returns the pool's sizes.
     pub(super) fn sizes(&self) -> PoolSizes {
-        let State { held, most_held, kept_bytes, limit, .. } = *self.state();
-        PoolSizes { held: held as u64, most_held: most_held as u64, kept: kept_bytes as u64, limit: limit as u64 }
+        let State { held, most_held, kept_bytes, aside_bytes, limit, .. } = *self.state();
+        let [held, most_held, kept, limit] = [held, most_held, kept_bytes + aside_bytes, limit].map(|n| n as u64);
+        PoolSizes { held, most_held, kept, limit }
     }
 
     /// Returns all memory to the driver, of a context that nothing uses any more.
@@ -310,6 +369,14 @@ pub(super) fn free(primary: &Primary, address: usize) {
         // SAFETY: `allocate` made it, and nothing uses it. An error means that the context is lost,
         // with its memory.
         let _ = entered.check(unsafe { entered.driver.cuMemFree_v2(address as Address) });
+    }
+}
+
+/// Waits, on the host, for all work of the device.
+fn synchronize(primary: &Primary) {
+    if let Ok(entered) = primary.enter() {
+        // SAFETY: a context is current. An error means that it is lost, with its memory.
+        let _ = entered.check(unsafe { entered.driver.cuCtxSynchronize() });
     }
 }
 
