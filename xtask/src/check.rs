@@ -10,19 +10,19 @@ use crate::process::{capture, cargo, run};
 use crate::report::{Outcome, Report};
 use crate::{
     build_ptx, coverage, cpp_header, cuda_stub, examples, feature_sets, gpu_bundle, imports, kernels, outside, prose,
-    resources, stale, times, wheel, workspace,
+    resources, rows, stale, times, wheel, workspace,
 };
 
 /// Run every check before a merge.
 ///
 /// The first checks are on sources: rustfmt; the width and the beginnings of comments, and phrases
 /// that comments and documents must not have; names in documents and comments that do not exist,
-/// and broken links; and files that import from each other in a circle. Then clippy runs with the
-/// feature cust. All binaries for a GPU machine must compile, and so must the library and the
-/// examples with the features that users choose. The unit tests of the kernels' crate and rustdoc
-/// run. The README's first program is made outside the workspace by the README's commands, and
-/// timed. rustc must refuse a certain program with certain errors. The tests and the output of the
-/// example with its own kernel are checked.
+/// and broken links; figures that are older than their rows; and files that import from each other
+/// in a circle. Then clippy runs with the feature cust. All binaries for a GPU machine must
+/// compile, and so must the library and the examples with the features that users choose. The unit
+/// tests of the kernels' crate and rustdoc run. The README's first program is made outside the
+/// workspace by the README's commands, and timed. rustc must refuse a certain program with certain
+/// errors. The tests and the output of the example with its own kernel are checked.
 ///
 /// The committed PTX must have been built from these sources. It is linted, and ptxas shows the
 /// resources of each kernel; a new build of the PTX for sm_90 must give the same bytes. The Python
@@ -91,6 +91,10 @@ pub fn main(args: &Args, commands: Vec<String>) -> Result<()> {
     });
     report.step("stale words", false, || {
         stale::check(&root, commands, gpu_bundle::commands())?;
+        Ok(Outcome::Passed(String::new()))
+    });
+    report.step("figures and their rows", false, || {
+        rows::check(&root)?;
         Ok(Outcome::Passed(String::new()))
     });
     report.step("sources of kernels", false, || {

@@ -24,6 +24,7 @@ mod refused;
 mod release;
 mod report;
 mod resources;
+mod rows;
 mod sanitize;
 mod semver;
 mod stale;
@@ -69,6 +70,7 @@ enum Command {
     /// Measure how many rounds the buckets of a two-level map take.
     #[command(disable_help_flag = true)]
     Rounds(measure::Args),
+    Rows(rows::Args),
     Sanitize(sanitize::Args),
     /// Draw the sweep of group-by from records.
     #[command(disable_help_flag = true)]
@@ -94,6 +96,7 @@ fn main() -> ExitCode {
         Command::GpuBundle(args) => gpu_bundle::main(&args),
         Command::Release(args) => release::main(&args),
         Command::Rounds(args) => measure::main("rounds", &args),
+        Command::Rows(args) => rows::main(&args),
         Command::Sweep(args) => measure::main("sweep", &args),
         Command::Sanitize(args) => sanitize::main(&args),
         Command::Wheel(args) => wheel::main(&args),

@@ -9,9 +9,9 @@ pub const HOW_TO_GET_PTXAS: &str = "ptxas not found: skipped; pip install --no-d
 /// The exceptions to the rule, with the allowed bytes of stack, of spill stores and of spill loads.
 ///
 /// A radix pass whose threads hold 16 items and spill a few words is faster than one whose threads
-/// hold 12 and spill none (docs/primitives.md). The ordered split is such a pass. A page is built
-/// fastest with four blocks a multiprocessor. Its spills are in the code where pairs search for a
-/// slot, which few do (docs/page-map.md). This is also true for batches that are added to or
+/// hold 12 and spill none (figures were not kept). The ordered split is such a pass. A page is
+/// built fastest with four blocks a multiprocessor. Its spills are in the code where pairs search
+/// for a slot, which few do (docs/page-map.md). This is also true for batches that are added to or
 /// removed from pages; with keys alone, a bucket's eight words of tags do not fit the registers. A
 /// join keeps some words of its bin in memory while it compares rows, and on chip also words of its
 /// next rows. If a map's 64-bit values are combined, the order of NaNs takes two more registers.
