@@ -30,7 +30,7 @@ fn each_call(session: &Session, device: impl Fn() -> Device, fault: Fault, work:
 
 /// Returns the name and the function of each piece of work, and the step between failing calls.
 fn works() -> impl Iterator<Item = (&'static str, work::Work, usize)> {
-    work::ALL.into_iter().map(|(name, work)| (name, work, if name == "extendible map" { 23 } else { 1 }))
+    work::ALL.into_iter().map(|(name, work)| (name, work, if name == "extendible map" { 11 } else { 1 }))
 }
 
 #[test]

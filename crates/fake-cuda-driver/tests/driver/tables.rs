@@ -34,9 +34,10 @@ fn every_piece_of_work_is_right_on_both_kinds_of_ptx_and_leaves_nothing_behind()
             work(&device, &mut || ()).unwrap();
         }
         device.trim_pool();
-        let Held { modules, .. } = session.driver.held(ordinal as usize);
+        let Held { modules, events, .. } = session.driver.held(ordinal as usize);
+        assert!(events <= 1, "the default stream keeps the event behind its last work");
         // The default stream keeps its readback buffer, and the loaded kernels stay.
-        let expected = Held { modules, allocations: before.allocations + 1, ..before };
+        let expected = Held { modules, events, allocations: before.allocations + 1, ..before };
         assert_eq!(session.driver.held(ordinal as usize), expected);
     }
 }

@@ -150,7 +150,12 @@ impl Allocation {
 
     /// Waits, on the host, until no work uses the memory.
     pub(crate) fn quiesce(&self) -> Result<()> {
-        LastUse::synchronize_all(self.uses().all())
+        let mut uses = self.uses();
+        LastUse::synchronize_all(uses.all())?;
+        // Nothing needs to wait for uses that have ended.
+        uses.writes.clear();
+        uses.reads.clear();
+        Ok(())
     }
 
     /// Gives up the memory once no work uses it. Its drop then does not free it.
