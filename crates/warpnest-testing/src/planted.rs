@@ -233,7 +233,11 @@ impl Queue for PlantedQueue {
 pub fn planted() -> (Device, Arc<FaultPlan>) {
     let plan = Arc::new(FaultPlan::default());
     let engine = PlantedEngine { inner: HostEngine::new(Cores), plan: plan.clone() };
-    (Device::from_engine(engine).expect("a host engine always has a queue"), plan)
+    let device = Device::from_engine(engine).expect("a host engine always has a queue");
+    // A device with one stream records no events. This second stream, which is never dropped, makes
+    // the device record an event after each batch, so that tests can make recording fail.
+    std::mem::forget(device.stream().expect("a host engine always has a queue"));
+    (device, plan)
 }
 
 /// The failed operations, which are printed if `check` panics.
