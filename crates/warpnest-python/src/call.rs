@@ -378,7 +378,8 @@ pub fn gpu_error(py: Python<'_>) -> PyResult<Option<String>> {
     detached(py, || Ok(device(0).err().map(|error| error.to_string())))
 }
 
-/// Releases the scratch memory that streams keep for their next calls.
+/// Releases the scratch memory that streams keep for their next calls, and the memory that devices
+/// keep from dropped results.
 #[pyfunction]
 pub fn release_memory(py: Python<'_>) -> PyResult<()> {
     detached(py, || {
@@ -389,6 +390,7 @@ pub fn release_memory(py: Python<'_>) -> PyResult<()> {
         for own in streams {
             lock(&own.scratch).release();
             lock(&own.bits).clear();
+            own.stream.device().trim_pool();
         }
         Ok(())
     })

@@ -64,7 +64,7 @@ def set_default_device(device: Any) -> None:
 
 
 def release_memory() -> None:
-    """Releases the scratch memory that is kept for later calls.
+    """Releases the memory that is kept for later calls: scratch memory, and memory of dropped results.
 
     Each stream keeps at most a sixteenth of a GPU's memory, or 256 MiB on the CPU.
     """

@@ -32,12 +32,14 @@ pub struct GroupsOnHost<K> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Method {
-    /// The faster of the other two methods, chosen by the query and by a sample of the keys.
+    /// The faster of the other two methods, chosen by the query, and by a sample of the keys unless
+    /// there are few rows.
     Auto,
     /// Rows are sorted by key. Every query can be answered in this way.
     Sort,
     /// Rows are aggregated on chip. Rows with frequent keys are aggregated in one pass over all
-    /// rows, and other rows in bins of keys.
+    /// rows, and other rows in bins of keys. [`Method::Auto`] instead adds few rows on a GPU to one
+    /// hash table in memory, and reports that as this method.
     Hash,
 }
 
@@ -47,8 +49,9 @@ pub enum Method {
 pub struct GroupReport {
     /// The method that was used, which is never [`Method::Auto`].
     pub method: Method,
-    /// The count of groups that a sample of the keys suggests, if there was one. The estimate is
-    /// low if most rows have few keys, and many keys have few rows.
+    /// The count of groups that a sample of the keys suggests, if there was one, or the count
+    /// itself where no sample was needed. The estimate is low if most rows have few keys, and many
+    /// keys have few rows.
     pub estimated_groups: Option<u64>,
     /// The count of rows with frequent keys, which were aggregated in one pass.
     pub hot_rows: u64,

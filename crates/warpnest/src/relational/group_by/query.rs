@@ -15,8 +15,8 @@ use gpu_kernels::plain::PlainHalf;
 use gpu_kernels::primitives::reduce::SumKind;
 use std::fmt;
 
-/// The fewest rows that are aggregated on chip. With fewer rows, the sample alone takes as long as
-/// sorting.
+/// The fewest rows that are aggregated on chip where they do not go to one table: on cores. With
+/// fewer rows, the sample alone takes as long as sorting.
 const MIN_HASHED_ROWS: u64 = 1 << 16;
 
 /// A group-by: rows with equal keys form a group, for which counts, and sums, least, greatest,
