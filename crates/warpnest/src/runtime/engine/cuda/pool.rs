@@ -280,7 +280,7 @@ impl Pool {
         let excess = match state.blocks.get(&address).copied() {
             Some(size) if size <= state.limit => {
                 state.keep(size, address, uses);
-                let most = state.limit - state.aside_bytes;
+                let most = state.limit.saturating_sub(state.aside_bytes);
                 state.oldest(most)
             }
             _ => {
