@@ -33,11 +33,11 @@ use std::marker::PhantomData;
 /// * **Order** of the keys, and so of ids and counts: it is arbitrary, and may differ between two
 ///   runs, unless [`Unique::order`] sets it.
 /// * **All keys are legal**, in columns of up to 2^32 - 1 rows.
-/// * **Complexity.** On a GPU up to 2^20 rows go to one hash table in memory, which gives all parts.
-///   For more rows, the keys take a [group-by](super::super::GroupBy). Ids also take a lookup of
-///   each row in a map of the keys, which is one random read. For first rows, the group-by also
-///   processes the indices of all rows. On a CPU each core encodes its rows with a dictionary. If
-///   there are many distinct keys, the rows are first divided by their keys.
+/// * **Complexity.** On a GPU up to 2^20 rows go to one hash table in memory, which gives all
+///   parts. For more rows, the keys take a [group-by](super::super::GroupBy). Ids also take a
+///   lookup of each row in a map of the keys, which is one random read. For first rows, the
+///   group-by also processes the indices of all rows. On a CPU each core encodes its rows with a
+///   dictionary. If there are many distinct keys, the rows are first divided by their keys.
 ///
 /// A [`CompactingTable`](crate::CompactingTable) keeps ids for lookups, but gives no ids to later
 /// keys. [`RowIds`](super::super::RowIds) gives ids over many batches.
