@@ -1,7 +1,7 @@
 //! Results of calls: arrays in this library's memory, which other libraries use without a copy.
 
 use crate::arrow;
-use crate::call::{self, CPU, Call, Target};
+use crate::call::{self, CPU, Call, LEGACY_STREAM, Target};
 use crate::error::to_python;
 use crate::numpy;
 use ::numpy::PyArrayDescr;
@@ -20,8 +20,6 @@ use warpnest::low_level::advise_huge_pages;
 use warpnest::types::Plain;
 use warpnest::{Buffer, Device, Stream};
 
-/// CUDA's handle of the default stream, for which other code uses null.
-const LEGACY_STREAM: usize = 1;
 /// CUDA's handle of each thread's own default stream.
 const STREAM_OF_THREAD: usize = 2;
 

@@ -16,6 +16,9 @@ use warpnest::{Answers, Buffer, Device, Result, Stream};
 /// The id of the CPU. GPUs have their ordinals as ids.
 pub const CPU: i32 = -1;
 
+/// CUDA's handle of the legacy default stream, for which other code uses null.
+pub const LEGACY_STREAM: usize = 1;
+
 /// The most streams that are kept. Programs use only a few.
 const MAX_STREAMS: usize = 256;
 
@@ -93,8 +96,10 @@ impl FlagColumn {
     }
 }
 
-/// A running call. All of its work is queued on one stream of this library. That stream waits for
-/// the work that is queued on the caller's stream, and then the caller's stream waits for it.
+/// A running call. All of its work is queued on one stream: on the caller's stream if that is
+/// CUDA's legacy default stream, as it mostly is, and else on a stream of this library. That one
+/// waits for the work that is queued on the caller's stream, and then the caller's stream waits for
+/// it.
 pub struct Call {
     pub ordinal: i32,
     /// The device, whose default stream is the call's.
@@ -103,7 +108,7 @@ pub struct Call {
     own: Arc<Own>,
 }
 
-/// A stream of this library, and the scratch memory for its calls.
+/// The stream of calls, and the scratch memory for them.
 struct Own {
     stream: Arc<Stream>,
     scratch: Mutex<Scratch>,
@@ -144,17 +149,55 @@ pub fn run<T: Send>(
     detached(py, || {
         let own = own_stream(ordinal, theirs)?;
         let call = Call { ordinal, device: own.stream.device(), stream: own.stream.clone(), own };
-        let Some(handle) = theirs else { return work(&call) };
-        // SAFETY: the Python part got the handle of the current stream from the library of the
-        // arrays, and that library keeps its streams alive.
-        unsafe { call.stream.wait_for_foreign(handle as *mut c_void)? };
+        // The legacy stream is the call's own.
+        let theirs = theirs.filter(|&handle| !is_legacy(handle));
+        if let Some(handle) = theirs {
+            // SAFETY: the Python part got the handle of the current stream from the library of the
+            // arrays, and that library keeps its streams alive.
+            unsafe { call.stream.wait_for_foreign(handle as *mut c_void)? };
+        }
+        let end = End { stream: &call.stream, theirs };
         let result = work(&call);
-        // Release it even after an error, because queued work may still read the caller's arrays.
-        // SAFETY: as above.
-        let released = unsafe { call.stream.release_to_foreign(handle as *mut c_void) };
-        let released = if must_wait { released.and(call.stream.synchronize()) } else { released };
-        result.and_then(|result| released.map(|()| result))
+        let ended = end.now();
+        let ended = if must_wait { ended.and(call.stream.synchronize()) } else { ended };
+        result.and_then(|result| ended.map(|()| result))
     })
+}
+
+/// The end of a call, which comes even if its work fails or panics, because queued work may still
+/// read the caller's arrays.
+struct End<'c> {
+    stream: &'c Stream,
+    theirs: Option<usize>,
+}
+
+impl End<'_> {
+    fn now(self) -> Result<()> {
+        let ended = self.at();
+        std::mem::forget(self);
+        ended
+    }
+
+    fn at(&self) -> Result<()> {
+        let ended = self.stream.end_call();
+        match self.theirs {
+            // SAFETY: as for the wait at the call's begin.
+            Some(handle) => unsafe { self.stream.release_to_foreign(handle as *mut c_void) }.and(ended),
+            None => ended,
+        }
+    }
+}
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        // The panic says more than an error here.
+        let _ = self.at();
+    }
+}
+
+/// Returns whether the handle of a stream is the legacy default stream's.
+fn is_legacy(handle: usize) -> bool {
+    handle <= LEGACY_STREAM
 }
 
 impl Call {
@@ -345,8 +388,9 @@ type Streams = HashMap<(i32, Option<usize>), Arc<Own>>;
 /// All streams of this library.
 static STREAMS: Mutex<Option<Streams>> = Mutex::new(None);
 
-/// Returns the stream of this library that belongs to a stream of the caller. Events keep the
-/// order, so the caller's stream may have been replaced by another one with the same handle.
+/// Returns the stream of the calls from a stream of the caller. Events keep the order if it is not
+/// the legacy stream, so the caller's stream may have been replaced by another one with the same
+/// handle.
 fn own_stream(ordinal: i32, theirs: Option<usize>) -> Result<Arc<Own>> {
     let mut streams = lock(&STREAMS);
     let streams = streams.get_or_insert_default();
@@ -357,9 +401,12 @@ fn own_stream(ordinal: i32, theirs: Option<usize>) -> Result<Arc<Own>> {
         streams.clear();
     }
     let device = device(ordinal)?;
-    // A device with one stream records no events, and most programs have one stream.
-    let is_first = streams.keys().all(|&(of, _)| of != ordinal);
-    let stream = if is_first { device.default_stream().clone() } else { device.stream()? };
+    let stream = match theirs {
+        Some(handle) if is_legacy(handle) => device.legacy_stream()?,
+        Some(_) => device.stream()?,
+        None => device.default_stream().clone(),
+    };
+    stream.record_by_call();
     let scratch = Mutex::new(Scratch::new(&stream.device()));
     let own = Arc::new(Own { stream: Arc::new(stream), scratch, bits: Mutex::default() });
     streams.insert((ordinal, theirs), own.clone());

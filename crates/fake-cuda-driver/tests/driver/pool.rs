@@ -223,6 +223,45 @@ fn events_are_recorded_again() {
 }
 
 #[test]
+fn memory_does_not_collect_the_uses_of_its_earlier_owners() {
+    let session = Session::new();
+    let device = deferred(&session);
+    let streams = [(); 2].map(|()| device.stream().unwrap());
+    let keys: Vec<u32> = (0..200).collect();
+    let map = PageMap::build(&device, &keys, &keys).unwrap();
+    let mut waits_of_rounds = Vec::new();
+    for round in 0..30 {
+        let before = ["cuStreamWaitEvent", "cuEventQuery"].map(|call| session.driver.calls(call));
+        // The queries are copied on one stream, and read on another one.
+        let queries = Buffer::from_slice(&streams[0].device(), &keys).unwrap();
+        let answers = map.get_many_on(&streams[round % 2], &queries).unwrap();
+        assert_eq!(answers.values().download(&streams[1]).unwrap(), keys);
+        let after = ["cuStreamWaitEvent", "cuEventQuery"].map(|call| session.driver.calls(call));
+        waits_of_rounds.push([after[0] - before[0], after[1] - before[1]]);
+    }
+    assert_eq!(waits_of_rounds[10..12], waits_of_rounds[28..]);
+}
+
+#[test]
+fn work_of_the_legacy_stream_needs_no_event() {
+    let session = Session::new();
+    let device = deferred(&session);
+    let stream = device.legacy_stream().unwrap();
+    let records = || session.driver.calls("cuEventRecord");
+    let before = records();
+    let mut copy = Buffer::<u8>::zeroed(&stream.device(), BLOCK).unwrap();
+    copy.fill(&stream, 7).unwrap();
+    assert_eq!(records(), before);
+    // Another stream waits for it, and the drop does not destroy the stream.
+    let other = device.stream().unwrap();
+    assert!(copy.download(&other).unwrap() == vec![7; BLOCK]);
+    assert!(records() > before);
+    let destroyed = session.driver.calls("cuStreamDestroy_v2");
+    drop((copy, stream));
+    assert_eq!(session.driver.calls("cuStreamDestroy_v2"), destroyed);
+}
+
+#[test]
 fn tables_are_built_changed_and_dropped_on_streams_in_turn_with_the_same_memory() {
     let session = Session::new();
     let device = deferred(&session);

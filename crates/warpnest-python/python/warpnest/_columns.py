@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from . import _native
 from ._arrow import is_same, type_name
 from ._exact import converted, is_list, is_value
-from ._libraries import _ALIGNMENT, NUMPY, Library
+from ._libraries import _ALIGNMENT, Library
 
 #: The kinds of supported NumPy types: integers, floating-point numbers, times, and texts of a fixed size.
 _KINDS = "iufmMSU"
@@ -45,11 +44,10 @@ def column(library: Library, x: Any, what: str, dtype: np.dtype | None = None) -
     Lists and single values are converted to `dtype`. An array on a GPU is copied if it does not
     begin at a multiple of 16 bytes.
     """
-    if type(x) is np.ndarray and library is NUMPY:
-        raw = _native.plain(x)
-        if raw is not None and (dtype is None or is_same(x.dtype, dtype)):
-            return Column(library, x, x.dtype, x.shape, raw)
-    elif dtype is not None and (is_value(x) or is_list(x)):
+    plain = library.plain(x)
+    if plain is not None and (dtype is None or dtype is plain[0] or is_same(plain[0], dtype)):
+        return Column(library, x, *plain)
+    if dtype is not None and (is_value(x) or is_list(x)):
         x = converted(x, what, dtype)
     array = library.array(x, what)
     found = library.dtype(array, what)

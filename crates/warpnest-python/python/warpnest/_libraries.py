@@ -28,6 +28,10 @@ _ALIGNMENT = 16
 class NumPy(Library):
     name = "NumPy"
 
+    def plain(self, x):
+        raw = _native.plain(x) if type(x) is np.ndarray else None
+        return None if raw is None else (x.dtype, x.shape, raw)
+
     def array(self, x, what):
         if type(x) is np.ndarray:
             array = x
@@ -84,6 +88,9 @@ class Arrow(NumPy):
 
     def __init__(self, package: str):
         self.name = package
+
+    def plain(self, x):
+        return None
 
     def array(self, x, what):
         array = super().array(x, what)
@@ -143,6 +150,8 @@ class Torch(Library):
         self.gpu = (device.index or 0) if device.type == "cuda" else None
         self.types = {np.dtype(name): getattr(torch, name) for name in _SHARED_TYPES if hasattr(torch, name)}
         self.dtypes = {of_torch: of_numpy for of_numpy, of_torch in self.types.items()}
+        #: The types of columns, of 4 or 8 bytes.
+        self.of_columns = {of_torch: dtype for of_torch, dtype in self.dtypes.items() if dtype.itemsize in (4, 8)}
         # The handle alone, as torch's own compiler asks for it, where this torch has that.
         self.handle = getattr(torch._C, "_cuda_getCurrentRawStream", None)
 
@@ -152,6 +161,14 @@ class Torch(Library):
             return x.detach() if x.requires_grad else x
         array = NUMPY.array(x, what)
         return self.torch.from_numpy(array if array.flags.writeable else array.copy()).to(self.device)
+
+    def plain(self, x):
+        if type(x) is not self.torch.Tensor:
+            return None
+        dtype, address = self.of_columns.get(x.dtype), x.data_ptr()
+        if dtype is None or x.requires_grad or address % _ALIGNMENT or not self.is_contiguous(x):
+            return None
+        return dtype, x.shape, (address, x.numel(), self.gpu is None)
 
     def dtype(self, array, what):
         if array.dtype not in self.dtypes:
@@ -299,7 +316,7 @@ class DLPack(Library):
 
 NUMPY = NumPy()
 # A library and a device have one object.
-_torch = functools.cache(Torch)
+_torch_on: dict[Any, Torch] = {}
 _cupy = functools.cache(CuPy)
 _dlpack = functools.cache(DLPack)
 _arrow = functools.cache(Arrow)
@@ -322,15 +339,30 @@ def _is_of_library(x: Any) -> bool:
     return hasattr(x, "shape") or hasattr(x, "__dlpack__") or hasattr(x, "__array__") or is_arrow(x)
 
 
+def _torch_of(x: Any) -> Library | None:
+    """Returns the library of a tensor of torch, or None if the value is no such tensor."""
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(x, torch.Tensor):
+        return None
+    library = _torch_on.get(device := x.device)
+    if library is None:
+        if device.type not in ("cpu", "cuda"):
+            raise ValueError(f"a tensor on {device} is not taken: move it to the CPU or a CUDA device first")
+        library = _torch_on[device] = Torch(device)
+    return library
+
+
+def library_of_array(x: Any) -> Library | None:
+    """Returns the library of an array if it is one of NumPy or torch, of which calls have most."""
+    return NUMPY if type(x) is np.ndarray else _torch_of(x)
+
+
 def library_of(x: Any) -> Library:
     """Returns the library of a value. It is NumPy for host values of no other library."""
     if isinstance(x, np.ndarray):
         return NUMPY
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(x, torch.Tensor):
-        if x.device.type not in ("cpu", "cuda"):
-            raise ValueError(f"a tensor on {x.device} is not taken: move it to the CPU or a CUDA device first")
-        return _torch(x.device)
+    if (of_torch := _torch_of(x)) is not None:
+        return of_torch
     cupy = sys.modules.get("cupy")
     if cupy is not None and isinstance(x, cupy.ndarray):
         return _cupy(x.device.id)
@@ -354,12 +386,11 @@ def common_library(values: dict[str, Any]) -> Library:
     found: Library | None = None
     first = ""
     for what, value in values.items():
-        if type(value) is np.ndarray:
-            library: Library = NUMPY
-        elif _is_of_library(value):
+        library = library_of_array(value)
+        if library is None:
+            if not _is_of_library(value):
+                continue
             library = library_of(value)
-        else:
-            continue
         if found is None:
             found, first = library, what
         elif library.gpu != found.gpu:

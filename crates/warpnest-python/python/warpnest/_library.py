@@ -27,6 +27,10 @@ class Library:
     #: Whether booleans are bits instead of bytes.
     has_bits = False
 
+    def plain(self, x: Any) -> tuple[np.dtype, tuple[int, ...], tuple[int, int, bool]] | None:
+        """Returns an array's type, its shape and what the native part takes, if it can be taken as it is."""
+        return None
+
     def array(self, x: Any, what: str) -> Any:
         """Returns an argument as an array of this library."""
         raise NotImplementedError
@@ -104,7 +108,7 @@ class Library:
     def result(self, native: _native.Array, dtype: np.dtype, shape: tuple[int, ...] | None = None) -> Any:
         """Returns a result of the native part in the form that the caller gets."""
         array = self.loaded(native, dtype)
-        return array if shape is None else array.reshape(shape)
+        return array if shape is None or array.shape == shape else array.reshape(shape)
 
     def rows(self, native: _native.Array) -> Any:
         """Returns rows of a join, of which those that are not there are nulls, or -1 where there are no nulls."""

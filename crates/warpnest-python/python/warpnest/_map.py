@@ -45,6 +45,9 @@ class Map(Table):
     repeated nevertheless, a lookup finds any of its values, and `len` counts the key several times.
     """
 
+    #: The last default of `get`, and its bits.
+    _last_default: tuple[Any, int] = (None, 0)
+
     def __init__(self, keys: Any, values: Any, *, assume_unique: bool = False, device: Any = None):
         library, (self._keys, key_array), value_array = _pairs(keys, values)
         self._values, self._library = value_array.dtype, library
@@ -118,8 +121,7 @@ class Map(Table):
             return element(values, self._values) if count else default
         if default is None:
             raise TypeError("say which value keys that are not there get, `get(q, default)`, or take `find(q)`")
-        library, queries, _ = self._queries(q)
-        return self._get(library, queries, default=default)[0]
+        return self._get(*self._many(q), default=default)[0]
 
     def find(self, q: Any) -> tuple[Any, Any]:
         """Returns the values of keys, and whether each key was found. Values of missing keys are 0.
@@ -139,10 +141,18 @@ class Map(Table):
     ) -> tuple[Any, int]:
         """Returns the values and, if asked for, how many keys were found; says which ones in `flags`."""
         values = Output(library, queries.length, self._values)
-        wanted = (None if default is None else _word(default, self._values), count)
+        wanted = (None if default is None else self._word(default), count)
         outputs = (values, None if flags is None else flags.column)
         number = self._native.get(self._target(library), queries, outputs, wanted)
         return values.finished(queries.shape), number
+
+    def _word(self, default: Any) -> int:
+        """Returns the bits of a default as an integer. Programs mostly have one default."""
+        held, word = self._last_default
+        if held is not default or type(default) not in (int, float):
+            word = int(one_value(default, "the default", self._values).view(f"u{self._values.itemsize}")[0])
+            self._last_default = (default, word)
+        return word
 
     def _absent(self, q: Any, missing: int, asked: int, is_one: bool) -> Any:
         if is_one:
@@ -321,11 +331,6 @@ def _pairs(
             f"keys have the shape {key_array.shape} and values the shape {value_array.shape}: they must be of one dimension and equally long"
         )
     return library, (key_array.type, key_array), value_array
-
-
-def _word(value: Any, dtype: np.dtype) -> int:
-    """Returns the bits of one value as an integer."""
-    return int(one_value(value, "the default", dtype).view(f"u{dtype.itemsize}")[0])
 
 
 def _to_host(array: Any) -> Any:

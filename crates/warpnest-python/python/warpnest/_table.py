@@ -12,7 +12,7 @@ from . import _devices
 from ._arrow import objects
 from ._columns import Flags, Keys, KeyType, check_type, keys
 from ._exact import equal_value, is_value, one_value
-from ._libraries import NUMPY, Library, common_library, is_array
+from ._libraries import NUMPY, Library, common_library, is_array, library_of_array
 
 #: The exceptions by which a key is refused.
 _REFUSED = (OverflowError, TypeError, ValueError)
@@ -135,12 +135,18 @@ class Table:
             else:
                 value = tuple([one_value(part, "the key", dtype) for part, dtype in zip(parts, self._keys.dtypes)])
             return NUMPY, keys(NUMPY, value, "the key", self._keys), True
+        return *self._many(q), False
+
+    def _many(self, q: Any) -> tuple[Library, Keys]:
+        """Returns the library and the queries of an array of keys."""
         library = column_library(q, "the queries")
-        return library, keys(library, q, "the queries", self._keys), False
+        return library, keys(library, q, "the queries", self._keys)
 
 
 def is_many(key: Any) -> bool:
     """Returns whether a value is an array of keys, and not one key."""
+    if getattr(key, "shape", ()):
+        return True
     if is_value(key):
         return False
     return any(map(is_array, key)) if isinstance(key, tuple) else is_array(key)
@@ -166,7 +172,7 @@ def key_lists(keys: list[Any], type: KeyType) -> Any:
 
 def column_library(x: Any, what: str) -> Library:
     """Returns the library of an array, or of a tuple of columns."""
-    return NUMPY if type(x) is np.ndarray else columns_library({what: x})
+    return library_of_array(x) or columns_library({what: x})
 
 
 def columns_library(values: dict[str, Any]) -> Library:

@@ -2,6 +2,7 @@
 
 use crate::Result;
 use crate::runtime::engine::{Engine, LastUse, Queue, Reused, WorkEnd};
+use std::cmp::Reverse;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -65,6 +66,19 @@ impl LastUses {
     fn all(&self) -> impl Iterator<Item = &LastUse> {
         self.writes.iter().chain(&self.reads).map(|indexed| &indexed.last)
     }
+
+    /// Returns the last use of each stream, behind which the stream's earlier uses have ended.
+    fn into_last(self) -> Vec<LastUse> {
+        let mut all: Vec<Indexed> = self.writes.into_iter().chain(self.reads).collect();
+        all.sort_unstable_by_key(|indexed| Reverse(indexed.index));
+        let mut of_streams = Vec::<LastUse>::new();
+        for Indexed { last, .. } in all {
+            if of_streams.iter().all(|later| later.stream() != last.stream()) {
+                of_streams.push(last);
+            }
+        }
+        of_streams
+    }
 }
 
 impl Allocation {
@@ -106,13 +120,12 @@ impl Allocation {
     }
 
     /// Makes the queue of the stream with id `stream` wait for the last writes of other streams.
-    pub(crate) fn before_read(&self, stream: u64, queue: &dyn Queue) -> Result<()> {
-        self.uses()
-            .writes
-            .iter()
-            .map(|write| &write.last)
-            .filter(|write| write.stream() != stream)
-            .try_for_each(|write| write.hold_up(queue))
+    /// Returns the count of uses so far.
+    pub(crate) fn before_read(&self, stream: u64, queue: &dyn Queue) -> Result<u64> {
+        let uses = self.uses();
+        let mut writes = uses.writes.iter().map(|write| &write.last).filter(|write| write.stream() != stream);
+        writes.try_for_each(|write| write.hold_up(queue))?;
+        Ok(uses.count)
     }
 
     /// Makes the queue of the stream with id `stream` wait for all uses by other streams. Returns
@@ -146,6 +159,16 @@ impl Allocation {
         uses.reads.retain(meanwhile);
         let write = uses.next(LastUse::new(stream, end.clone()));
         uses.writes.push(write);
+    }
+
+    /// Forgets the uses that have ended, since the host has waited for a use by the stream with id
+    /// `stream`, which waited for those among the first `waited_for` uses that it had to.
+    pub(crate) fn after_end(&self, stream: u64, is_write: bool, waited_for: u64) {
+        let mut uses = self.uses();
+        let goes_on = |indexed: &Indexed| indexed.index > waited_for;
+        uses.writes.retain(goes_on);
+        // A read does not wait for the reads of other streams.
+        uses.reads.retain(|read| goes_on(read) || !is_write && read.last.stream() != stream);
     }
 
     /// Waits, on the host, until no work uses the memory.
@@ -190,9 +213,7 @@ impl Drop for Allocation {
             let _ = self.quiesce();
             return;
         }
-        let LastUses { writes, reads, .. } =
-            std::mem::take(self.uses.get_mut().unwrap_or_else(PoisonError::into_inner));
-        let uses = writes.into_iter().chain(reads).map(|indexed| indexed.last).collect();
+        let uses = std::mem::take(self.uses.get_mut().unwrap_or_else(PoisonError::into_inner)).into_last();
         // SAFETY: the engine allocated it. All uses were recorded, or are by others, who must not
         // queue any more, and whose work the engine waits for.
         unsafe {

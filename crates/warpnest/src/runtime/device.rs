@@ -181,6 +181,16 @@ impl Device {
         Stream::new(self.shared())
     }
 
+    /// Returns CUDA's legacy default stream, on which PyTorch, CuPy and CUDA C++ queue their work
+    /// unless told otherwise. Work of this stream is in order with theirs without an event. On the
+    /// CPU engine this is a new stream.
+    ///
+    /// # Errors
+    /// [`Error::Driver`](crate::Error::Driver).
+    pub fn legacy_stream(&self) -> Result<Stream> {
+        Ok(Stream::of(self.shared(), self.engine().legacy_queue()?))
+    }
+
     /// Returns the stream of calls without a stream argument.
     pub fn default_stream(&self) -> &Stream {
         &self.default_stream

@@ -106,6 +106,11 @@ impl Pending {
         matches!(*self.state(), State::Open(_))
     }
 
+    /// Records the event, unless it is recorded.
+    pub(crate) fn record(&self) -> Result<()> {
+        self.event().map(drop)
+    }
+
     fn event(&self) -> Result<Arc<dyn QueueEvent>> {
         // The lock is held while the event is recorded, so that `is_open` cannot miss it.
         let mut state = self.state();

@@ -134,6 +134,11 @@ pub unsafe trait Engine: Debug + Send + Sync + Any {
     unsafe fn free_page_locked(&self, _address: usize, _bytes: usize) {}
     /// Returns a new queue.
     fn queue(&self) -> Result<Box<dyn Queue>>;
+    /// Returns a queue on the stream that other libraries use by default, which is never destroyed:
+    /// a new one if they use none.
+    fn legacy_queue(&self) -> Result<Box<dyn Queue>> {
+        self.queue()
+    }
     /// Returns whether memory that `allocate` returns holds zeros.
     fn allocates_zeros(&self) -> bool {
         false

@@ -77,8 +77,10 @@ pub(crate) trait Finish: fmt::Debug {
 #[derive(Debug)]
 pub(super) struct Use<'b> {
     pub(super) allocation: &'b Allocation,
-    /// For a write, the count of earlier uses of the memory, for which the write waits.
-    pub(super) written: Option<u64>,
+    pub(super) is_write: bool,
+    /// The count of earlier uses of the memory. A write waits for all of them, and a read for the
+    /// writes among them.
+    pub(super) waited_for: u64,
 }
 
 impl<'b> Batch<'b> {
@@ -94,22 +96,21 @@ impl<'b> Batch<'b> {
 
     /// Makes the queue wait for the work on which a use depends, unless it already waits, and
     /// records the use.
-    fn record_use(&self, allocation: &'b Allocation, written: bool) {
+    fn record_use(&self, allocation: &'b Allocation, is_write: bool) {
         let mut uses = self.uses.borrow_mut();
         let earlier = uses.iter().position(|earlier| std::ptr::eq(earlier.allocation, allocation));
-        if earlier.is_some_and(|earlier| uses[earlier].written.is_some() || !written) || self.failure.borrow().is_some()
-        {
+        if earlier.is_some_and(|earlier| uses[earlier].is_write || !is_write) || self.failure.borrow().is_some() {
             return;
         }
         let (queue, id) = (self.stream.queue(), self.stream.order.id);
-        let waited = same_device("a buffer", allocation.engine(), self.stream.engine()).and_then(|()| match written {
-            true => allocation.before_write(id, queue).map(Some),
-            false => allocation.before_read(id, queue).map(|()| None),
+        let waited = same_device("a buffer", allocation.engine(), self.stream.engine()).and_then(|()| match is_write {
+            true => allocation.before_write(id, queue),
+            false => allocation.before_read(id, queue),
         });
         match (waited, earlier) {
             (Err(error), _) => *self.failure.borrow_mut() = Some(error),
-            (Ok(written), Some(earlier)) => uses[earlier].written = written,
-            (Ok(written), None) => uses.push(Use { allocation, written }),
+            (Ok(waited_for), Some(earlier)) => uses[earlier] = Use { allocation, is_write, waited_for },
+            (Ok(waited_for), None) => uses.push(Use { allocation, is_write, waited_for }),
         }
     }
 

@@ -176,6 +176,9 @@ impl Stream {
         let done = if ended.get() && done.is_ok() {
             // Nothing that was queued still uses the buffers.
             std::mem::forget(unrecorded);
+            for Use { allocation, is_write, waited_for } in uses.into_inner() {
+                allocation.after_end(self.order.id, is_write, waited_for);
+            }
             done
         } else {
             self.record_end(uses.into_inner(), unrecorded, done)
@@ -204,10 +207,10 @@ impl Stream {
             Err(error) => return done.and(Err(error)),
         };
         std::mem::forget(unrecorded);
-        for Use { allocation, written } in uses {
-            match written {
-                Some(waited_for) => allocation.after_write(self.order.id, &end, waited_for),
-                None => allocation.after_read(self.order.id, &end),
+        for Use { allocation, is_write, waited_for } in uses {
+            match is_write {
+                true => allocation.after_write(self.order.id, &end, waited_for),
+                false => allocation.after_read(self.order.id, &end),
             }
         }
         done

@@ -117,8 +117,16 @@ impl QueueEvent for IdleEvent {
     }
 }
 
-/// Returns an engine, three streams on it, and its log.
+/// Returns an engine, three streams on it that have used memory, and its log.
 fn world() -> (Arc<dyn Engine>, [Stream; 3], Log) {
+    let (engine, streams, log) = new_world();
+    streams.iter().for_each(|stream| use_on(stream, &buffer(&engine), true));
+    log.take();
+    (engine, streams, log)
+}
+
+/// Returns an engine, three new streams on it, and its log.
+fn new_world() -> (Arc<dyn Engine>, [Stream; 3], Log) {
     let engine = Idle::default();
     let log = engine.log.clone();
     let engine: Arc<dyn Engine> = Arc::new(engine);
@@ -194,6 +202,68 @@ fn a_stream_alone_records_an_event_only_when_something_waits_for_its_work() {
     use_on(&a, &late, true);
     use_on(&Stream::new(&shared).unwrap(), &late, true);
     assert_eq!(log.take(), ["0 records", "2 waits for 0", "2 records"], "work after an event gets a new one");
+}
+
+#[test]
+fn other_streams_count_from_their_first_use_of_memory() {
+    let (engine, [a, b, _c], log) = new_world();
+    let (one, two) = (buffer(&engine), buffer(&engine));
+    use_on(&a, &one, true);
+    assert!(log.take().is_empty());
+    use_on(&b, &two, true);
+    assert_eq!(log.take(), ["1 records"]);
+    use_on(&a, &one, true);
+    assert_eq!(log.take(), ["0 records"]);
+}
+
+#[test]
+fn a_stream_that_records_by_call_does_so_once_and_only_for_memory_that_is_left() {
+    let (engine, [a, b, _c], log) = world();
+    a.record_by_call();
+    let (one, two) = (buffer(&engine), buffer(&engine));
+    for used in [&one, &two, &one] {
+        use_on(&a, used, true);
+    }
+    assert!(log.take().is_empty());
+    a.end_call().unwrap();
+    a.end_call().unwrap();
+    assert_eq!(log.take(), ["0 records"]);
+    // Another stream's work in between records at once.
+    use_on(&a, &two, true);
+    use_on(&b, &two, true);
+    assert_eq!(log.take(), ["0 records", "1 waits for 0", "1 records"]);
+    a.end_call().unwrap();
+    assert!(log.take().is_empty());
+}
+
+#[test]
+fn what_the_host_has_waited_for_is_forgotten() {
+    let (engine, [a, b, c], log) = world();
+    let words = buffer(&engine);
+    for written in [true, false] {
+        use_on(&b, &words, true);
+        use_on(&c, &words, false);
+        log.take();
+        let ended = a.batch(|batch| {
+            if written {
+                batch.writes(&words);
+            } else {
+                batch.reads(&words);
+            }
+            // SAFETY: no memory is accessed.
+            unsafe { batch.download(words.at(), &mut [0; 4]) }
+        });
+        ended.unwrap();
+        let waited = if written {
+            &["0 waits for 1", "0 waits for 2", "0 downloads"][..]
+        } else {
+            &["0 waits for 1", "0 downloads"]
+        };
+        assert_eq!(log.take(), waited);
+        use_on(&a, &words, true);
+        let waits = if written { vec!["0 records"] } else { vec!["0 waits for 2", "0 records"] };
+        assert_eq!(log.take(), waits, "a read has not waited for reads");
+    }
 }
 
 #[test]

@@ -31,6 +31,7 @@ pub use staged::LargeCopies;
 use staged::StagedCopies;
 use std::any::Any;
 use std::fmt;
+use std::ptr;
 use std::sync::Arc;
 
 pub(crate) struct CudaEngine {
@@ -159,6 +160,11 @@ unsafe impl Engine for CudaEngine {
 
     fn queue(&self) -> Result<Box<dyn Queue>> {
         Ok(Box::new(CudaQueue::new(self.shared.clone())?))
+    }
+
+    fn legacy_queue(&self) -> Result<Box<dyn Queue>> {
+        // SAFETY: null is the legacy stream of every context, which lives as long as the context.
+        Ok(Box::new(unsafe { CudaQueue::of_other(self.shared.clone(), ptr::null_mut(), Box::new(())) }))
     }
 
     fn load(&self, module: &Module) -> Result<()> {

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) struct CudaQueue {
     pub(super) shared: Arc<Shared>,
     pub(super) stream: driver::Stream,
-    /// The object that keeps the stream alive, if another library owns the stream.
+    /// The object that keeps the stream alive, if this queue does not own the stream.
     owner: Option<Box<dyn Any + Send + Sync>>,
     /// The readback buffer. It is allocated when it is first needed, because allocating page-locked
     /// memory may make the device wait. If its allocation fails, downloads work without it.
@@ -41,7 +41,6 @@ impl CudaQueue {
     ///
     /// # Safety
     /// The stream must belong to this context, and must live as long as `owner`.
-    #[cfg(feature = "cudarc")]
     pub(super) unsafe fn of_other(
         shared: Arc<Shared>,
         stream: driver::Stream,
