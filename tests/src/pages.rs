@@ -186,14 +186,15 @@ impl<K: Key, V: Payload> Pages<K, V> {
         let on_device = Buffer::from_slice(device, queries)?;
         let mut values = Buffer::<V::Word>::zeroed(device, queries.len())?;
         let mut found = Buffer::<u32>::zeroed(device, queries.len().div_ceil(32))?;
-        let plan = FindParams { layout: self.layout, queries: queries.len() as u64 };
-        // SAFETY: the answers have capacity for all queries, which read no other pages.
+        let plan = FindParams { layout: self.layout, queries: queries.len() as u64, absent: 0 };
+        // SAFETY: flags may be null. The answers have capacity for all queries, which read no other pages.
         unsafe {
             stream.launch(plan.queries as usize, |uses| Find::<K, V> {
                 queries: uses.read(&on_device),
                 words: uses.read(&self.words).cast(),
                 values: uses.write(&mut values),
                 found: uses.write(&mut found),
+                flags: crate::null(),
                 plan,
             })?;
         }

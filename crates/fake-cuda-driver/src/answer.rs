@@ -13,6 +13,7 @@ pub(crate) mod code {
     pub const NOT_FOUND: u32 = 500;
     pub const NOT_READY: u32 = 600;
     pub const ILLEGAL_ADDRESS: u32 = 700;
+    pub const CAPTURE_UNSUPPORTED: u32 = 900;
 }
 
 /// The result of a function of the driver. The error is the result code that the function returns.

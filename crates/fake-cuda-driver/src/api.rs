@@ -20,6 +20,7 @@ macro_rules! functions {
 }
 
 mod devices;
+mod graphs;
 mod memory;
 mod modules;
 mod streams;

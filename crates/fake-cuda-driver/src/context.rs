@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ptx_tools::{Fault, Launch, Module, Regions, Schedule};
 
 use crate::answer::{Answer, code};
-use crate::stream::{Event, Stream};
+use crate::stream::{Event, Stream, Work};
 use crate::{CAPABILITIES, TOTAL_MEMORY};
 
 /// The alignment of every allocation.
@@ -44,6 +44,8 @@ pub(crate) struct Context {
     pub dynamic_shared: BTreeMap<usize, u32>,
     pub streams: BTreeMap<usize, Stream>,
     pub events: BTreeMap<usize, Event>,
+    /// The operations of each graph, whether it can be launched or not.
+    pub graphs: BTreeMap<usize, Vec<Work>>,
     pub regions: Regions,
     launches: u64,
     allocations: usize,
@@ -65,6 +67,7 @@ impl Context {
             // Handle 0 is the default stream.
             streams: BTreeMap::from([(0, Stream::default())]),
             events: BTreeMap::new(),
+            graphs: BTreeMap::new(),
             regions: Regions::new(),
             launches: 0,
             allocations: 0,

@@ -68,6 +68,8 @@ pub struct Held {
     pub streams: usize,
     /// The count of events.
     pub events: usize,
+    /// The count of graphs.
+    pub graphs: usize,
 }
 
 /// The fake driver, open in this process.
@@ -217,6 +219,7 @@ extern "C" fn fake_held(device: usize) -> Held {
         modules: context.modules.len(),
         streams: context.streams.len() - 1,
         events: context.events.values().filter(|event| !event.destroyed).count(),
+        graphs: context.graphs.len(),
     })
 }
 

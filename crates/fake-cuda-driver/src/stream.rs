@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 /// One operation on a stream.
+#[derive(Clone)]
 pub(crate) enum Work {
     /// A copy from the host's ordinary memory, whose bytes have been read already.
     Upload {
@@ -41,6 +42,8 @@ pub(crate) enum Work {
 #[derive(Default)]
 pub(crate) struct Stream {
     pub work: VecDeque<Work>,
+    /// The operations so far, while the stream is captured.
+    pub captured: Option<Vec<Work>>,
 }
 
 /// An event, with the stream of each of its records and the index of the last record that was

@@ -12,6 +12,13 @@ impl State {
         let Some(found) = self.working(call)?.streams.get_mut(&stream) else {
             return self.violation(call, "no such stream", code::INVALID_HANDLE);
         };
+        if let Some(captured) = &mut found.captured {
+            if !matches!(work, Work::Copy { .. } | Work::Fill { .. } | Work::Launch { .. }) {
+                return self.violation(call, "the stream is captured", code::CAPTURE_UNSUPPORTED);
+            }
+            captured.push(work);
+            return Ok(());
+        }
         found.work.push_back(work);
         if deferred { Ok(()) } else { self.finish(stream) }
     }

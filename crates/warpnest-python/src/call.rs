@@ -9,9 +9,9 @@ use std::ffi::c_void;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use warpnest::low_level::advise_huge_pages;
-use warpnest::primitives::{Scratch, expand_flags};
+use warpnest::primitives::Scratch;
 use warpnest::types::Plain;
-use warpnest::{Answers, Buffer, Device, Result, Stream};
+use warpnest::{Buffer, BufferSlice, Device, Result, Stream};
 
 /// The id of the CPU. GPUs have their ordinals as ids.
 pub const CPU: i32 = -1;
@@ -80,6 +80,16 @@ impl Column {
 pub struct FlagColumn(Column, bool);
 
 impl FlagColumn {
+    /// Returns the array if it is for bits.
+    pub fn of_bits(self) -> Option<Column> {
+        self.1.then_some(self.0)
+    }
+
+    /// Returns the array if it is for bytes.
+    pub fn of_bytes(self) -> Option<Column> {
+        (!self.1).then_some(self.0)
+    }
+
     /// Returns the arrays of the host that flags are wanted in: one for bits and one for bytes, of
     /// which one is empty.
     ///
@@ -151,13 +161,21 @@ pub fn run<T: Send>(
         let call = Call { ordinal, device: own.stream.device(), stream: own.stream.clone(), own };
         // The legacy stream is the call's own.
         let theirs = theirs.filter(|&handle| !is_legacy(handle));
+        let mut work = Some(work);
+        let mut working = || (work.take().expect("the work is done once"))(&call);
         if let Some(handle) = theirs {
+            let handle = handle as *mut c_void;
             // SAFETY: the Python part got the handle of the current stream from the library of the
-            // arrays, and that library keeps its streams alive.
-            unsafe { call.stream.wait_for_foreign(handle as *mut c_void)? };
+            // arrays, and that library keeps its streams alive. docs/graphs.md says what has to
+            // live as long as the graph.
+            if let Some(result) = unsafe { call.stream.join_capture(handle, &mut working)? } {
+                return Ok(result);
+            }
+            // SAFETY: as above.
+            unsafe { call.stream.wait_for_foreign(handle)? };
         }
         let end = End { stream: &call.stream, theirs };
-        let result = work(&call);
+        let result = working();
         let ended = end.now();
         let ended = if must_wait { ended.and(call.stream.synchronize()) } else { ended };
         result.and_then(|result| ended.map(|()| result))
@@ -252,42 +270,24 @@ impl Call {
         !on_host || self.ordinal == CPU && address.is_multiple_of(16)
     }
 
-    /// Writes the answers of a lookup to two arrays of the caller, for values and bits.
-    pub fn answer<V: Plain>(
+    /// Runs a query whose answers are bits or bytes, and gives it the caller's array for them.
+    pub fn flags(
         &self,
-        values: &mut Lent<'_, V>,
-        found: &mut Lent<'_, u32>,
-        lookup: impl FnOnce(&mut Answers<V>) -> Result<()>,
+        to: FlagColumn,
+        query: impl FnOnce(Option<&mut BufferSlice<u32>>, Option<&mut BufferSlice<u8>>) -> Result<()>,
     ) -> Result<()> {
-        let mut answers = Answers::from_parts(values.take(), found.take())?;
-        let looked_up = lookup(&mut answers);
-        let (answered, bits) = answers.into_parts();
-        (values.buffer, found.buffer) = (Some(answered), Some(bits));
-        looked_up
-    }
-
-    /// Runs a query whose answers are bits.
-    pub fn flags(&self, to: FlagColumn, query: impl FnOnce(&mut Buffer<u32>) -> Result<()>) -> Result<()> {
-        let mut found = self.bits(to)?;
-        query(&mut found)?;
-        self.give_flags(found, to)
-    }
-
-    /// Returns the memory for bits: the array of the caller if that is for bits.
-    pub fn bits(&self, FlagColumn(to, are_bits): FlagColumn) -> Result<Lent<'_, u32>> {
-        if are_bits { self.write(to) } else { self.own_bits(to.len().div_ceil(32)) }
-    }
-
-    /// Gives the caller bits in the array that they were written to, or writes a byte for each to
-    /// the array of the caller.
-    pub fn give_flags(&self, found: Lent<'_, u32>, FlagColumn(to, are_bits): FlagColumn) -> Result<()> {
-        if are_bits {
-            return found.finish(to);
+        match to {
+            FlagColumn(to, true) => {
+                let mut bits = self.write(to)?;
+                query(Some(&mut *bits), None)?;
+                bits.finish(to)
+            }
+            FlagColumn(to, false) => {
+                let mut bytes = self.write(to)?;
+                query(None, Some(&mut *bytes))?;
+                bytes.finish(to)
+            }
         }
-        let mut bytes = self.write(to)?;
-        expand_flags(&self.stream, &found, &mut *bytes)?;
-        self.keep_bits(found);
-        bytes.finish(to)
     }
 
     /// Returns the most bytes of scratch memory that the stream keeps.
@@ -313,21 +313,17 @@ impl Call {
 }
 
 /// The reason why a [`Lent`] always contains a buffer when it is used.
-const HELD: &str = "the buffer is put back after the lookup";
+const HELD: &str = "the buffer is taken only at the end";
 
 /// An array of the caller, or a copy of it on the device.
 pub struct Lent<'c, T: Plain> {
-    /// The buffer, which is missing only inside [`Call::answer`].
+    /// The buffer, which is missing only at the end.
     buffer: Option<Buffer<T>>,
     stream: &'c Stream,
     is_foreign: bool,
 }
 
 impl<T: Plain> Lent<'_, T> {
-    fn take(&mut self) -> Buffer<T> {
-        self.buffer.take().expect(HELD)
-    }
-
     /// Copies the written elements to the caller's array, unless they are already in it.
     pub fn finish(self, column: Column) -> Result<()> {
         if self.is_foreign || column.len() == 0 {

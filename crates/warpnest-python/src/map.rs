@@ -7,10 +7,10 @@ use pyo3::prelude::*;
 use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use warpnest::low_level::{HostAnswers, contains_on_host, get_on_host};
-use warpnest::primitives::{Scratch, count_flags, fill_absent};
+use warpnest::low_level::{HostAnswers, PlainAnswers, contains_on_host, find_plain, get_on_host};
+use warpnest::primitives::{Scratch, count_flags};
 use warpnest::types::WordKey;
-use warpnest::{Answers, PageConfig, PageMap, Result};
+use warpnest::{BufferSlice, PageConfig, PageMap, Result};
 
 /// A map of words. Several threads may do lookups at the same time, and a change waits for them.
 #[pyclass(frozen, module = "warpnest._native")]
@@ -125,22 +125,33 @@ impl<K: Word, V: Word> Words for Shared<PageMap<K, V>> {
             return Ok(wanted.count.then_some(found));
         }
         let (asked, mut values) = (call.read::<K>(queries)?, call.write::<V>(to)?);
-        let mut found = match flags {
-            Some(flags) => call.bits(flags)?,
-            None => call.own_bits(queries.len().div_ceil(32))?,
+        let to_bits = flags.and_then(FlagColumn::of_bits);
+        let mut bits = match to_bits {
+            Some(to) => Some(call.write::<u32>(to)?),
+            None if wanted.count => Some(call.own_bits(queries.len().div_ceil(32))?),
+            None => None,
         };
-        call.answer(&mut values, &mut found, |answers: &mut Answers<V>| map.get_many_into(stream, &asked, answers))?;
-        if let Some(default) = wanted.default {
-            fill_absent(stream, &found, V::of(default), &mut *values)?;
-        }
+        let to_bytes = flags.and_then(FlagColumn::of_bytes);
+        let mut bytes = to_bytes.map(|to| call.write::<u8>(to)).transpose()?;
+        let answers = PlainAnswers {
+            values: Some(&mut *values),
+            absent: V::of(wanted.default.unwrap_or(0)),
+            bits: bits.as_deref_mut().map(|bits| bits as &mut BufferSlice<u32>),
+            flags: bytes.as_deref_mut().map(|bytes| bytes as &mut BufferSlice<u8>),
+        };
+        find_plain(map.table(), stream, &asked, answers)?;
         values.finish(to)?;
+        if let (Some(bytes), Some(to)) = (bytes, to_bytes) {
+            bytes.finish(to)?;
+        }
+        let Some(bits) = bits else { return Ok(None) };
         // This count uses its own scratch, which takes only a few bytes. Only calls with much work
         // share the stream's scratch.
-        let count = || count_flags(stream, &mut Scratch::new(&call.device), &found, queries.len());
+        let count = || count_flags(stream, &mut Scratch::new(&call.device), &bits, queries.len());
         let count = wanted.count.then(count).transpose()?;
-        match flags {
-            Some(flags) => call.give_flags(found, flags)?,
-            None => call.keep_bits(found),
+        match to_bits {
+            Some(to) => bits.finish(to)?,
+            None => call.keep_bits(bits),
         }
         Ok(count)
     }
@@ -153,7 +164,9 @@ impl<K: Word, V: Word> Words for Shared<PageMap<K, V>> {
             return contains_on_host(map.table(), &call.stream, queries, bits, flags);
         }
         let asked = call.read::<K>(queries)?;
-        call.flags(outputs, |found| map.contains_many_into(&call.stream, &asked, found))
+        call.flags(outputs, |bits, flags| {
+            find_plain(map.table(), &call.stream, &asked, PlainAnswers { values: None, absent: V::of(0), bits, flags })
+        })
     }
 
     fn insert(&self, call: &Call, keys: Column, values: Column) -> Result<usize> {

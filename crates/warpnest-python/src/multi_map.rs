@@ -6,6 +6,7 @@ use crate::kinds::with_word;
 use crate::map::Word;
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
+use warpnest::primitives::expand_flags;
 use warpnest::{MultiMap as Table, Result};
 
 /// A multimap of words, which cannot be changed.
@@ -28,7 +29,16 @@ trait Words: Send + Sync {
 impl<K: Word, V: Word> Words for Table<K, V> {
     fn contains(&self, call: &Call, queries: Column, outputs: FlagColumn) -> Result<()> {
         let asked = call.read::<K>(queries)?;
-        call.flags(outputs, |found| self.contains_many_into(&call.stream, &asked, found))
+        call.flags(outputs, |bits, flags| {
+            if let Some(bits) = bits {
+                return self.contains_many_into(&call.stream, &asked, bits);
+            }
+            let mut found = call.own_bits(asked.len().div_ceil(32))?;
+            self.contains_many_into(&call.stream, &asked, &mut *found)?;
+            flags.map_or(Ok(()), |flags| expand_flags(&call.stream, &found, flags))?;
+            call.keep_bits(found);
+            Ok(())
+        })
     }
 
     fn count(&self, call: &Call, queries: Column, to: Column) -> Result<()> {

@@ -4,7 +4,7 @@ use crate::array::Array;
 use crate::call::{self, Call, Column, FlagColumn, Target};
 use crate::kinds::{with_key, with_word};
 use pyo3::prelude::*;
-use warpnest::low_level::isin_on_host;
+use warpnest::low_level::{isin_flags_into, isin_on_host};
 use warpnest::relational::{Distinct, Order, Part, Unique, factorize_on, isin_into, value_counts_on};
 use warpnest::{Buffer, Key, Result};
 
@@ -113,6 +113,10 @@ pub fn isin(
             return call.with_scratch(|scratch| isin_on_host(stream, scratch, keys, &among, bits, flags));
         }
         let keys = call.read::<K>(keys)?;
-        call.flags(outputs, |found| call.with_scratch(|scratch| isin_into(stream, scratch, &keys, &among, found)))
+        call.flags(outputs, |bits, flags| call.with_scratch(|scratch| match (bits, flags) {
+            (Some(bits), _) => isin_into(stream, scratch, &keys, &among, bits),
+            (_, Some(flags)) => isin_flags_into(stream, scratch, &keys, &among, flags),
+            _ => Ok(()),
+        }))
     }))
 }

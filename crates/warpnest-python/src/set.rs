@@ -8,7 +8,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use std::any::Any;
 use std::path::{Path, PathBuf};
-use warpnest::low_level::contains_on_host;
+use warpnest::low_level::{PlainAnswers, contains_on_host, find_plain};
 use warpnest::{PageConfig, PageSet, Result};
 
 /// A set of words. Several threads may do queries at the same time, and a change waits for them.
@@ -53,7 +53,9 @@ impl<K: Word> Words for Shared<PageSet<K>> {
             return contains_on_host(set.table(), &call.stream, queries, bits, flags);
         }
         let asked = call.read::<K>(queries)?;
-        call.flags(outputs, |found| set.contains_many_into(&call.stream, &asked, found))
+        call.flags(outputs, |bits, flags| {
+            find_plain(set.table(), &call.stream, &asked, PlainAnswers { values: None, absent: 0, bits, flags })
+        })
     }
 
     fn insert(&self, call: &Call, keys: Column) -> Result<usize> {

@@ -260,3 +260,56 @@ raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
         program = [sys.executable, "-c", code.format(used_before=used_before)]
         environment = {**os.environ, "WARPNEST_DEVICE": "cpu"}
         assert subprocess.run(program, timeout=60, env=environment).returncode == expected
+
+
+@torch_cuda
+def test_lookups_are_captured_in_a_graph():
+    import torch
+
+    keys = torch.arange(1000, device="cuda") * 3
+    for built_on in (torch.cuda.default_stream(), torch.cuda.Stream()):
+        with torch.cuda.stream(built_on):
+            table, held = wn.Map(keys, keys + 1), wn.Set(keys)
+        empty = wn.Map.empty(np.int64, np.int64, device="cuda")
+        queries = torch.zeros(N, dtype=torch.int64, device="cuda")
+
+        def answers():
+            return table.get(queries, default=-1) * 2, *table.find(queries), held.contains(queries), empty.get(queries, 5)
+
+        torch.cuda.synchronize()
+        answers()
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            captured = answers()
+        # The graph keeps the tables' memory; these get other memory.
+        copies = table, held, empty
+        del table, held, empty
+        others = [wn.Map(keys, keys) for _ in range(3)]
+        table, held, empty = copies
+        for first in (0, 500, 5000):
+            queries.copy_(torch.arange(first, first + N, device="cuda"))
+            graph.replay()
+            for replayed, called in zip(captured, answers()):
+                assert replayed.equal(called)
+        del others, graph
+        torch.cuda.synchronize()
+
+
+@torch_cuda
+def test_what_waits_is_refused_in_a_graph_and_leaves_the_capture_alone():
+    import torch
+
+    keys = torch.arange(1000, device="cuda")
+    table = wn.Map(keys, keys)
+    table.get(keys, default=0)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for refused in (lambda: wn.unique(keys), lambda: wn.Map(keys, keys), lambda: table[keys], lambda: table.insert(keys, keys)):
+            with pytest.raises(ValueError, match="captured"):
+                refused()
+        found = table.get(keys, default=0)
+    keys.add_(1)
+    graph.replay()
+    assert found.equal(table.get(keys, default=0)) and len(table) == 1000

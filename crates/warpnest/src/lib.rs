@@ -54,6 +54,7 @@ pub use primitives::answers::Answers;
 pub use runtime::buffer::Buffer;
 pub use runtime::device::Device;
 pub use runtime::event::Event;
+pub use runtime::graph::Graph;
 pub use runtime::module::Module;
 pub use runtime::stream::Stream;
 pub use runtime::view::{BufferSlice, BufferView, BufferViewMut};

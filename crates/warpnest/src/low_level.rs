@@ -16,11 +16,13 @@
 //! These items follow the crate's internal design, and change more often than the rest.
 
 #[doc(hidden)]
+pub use crate::page::{PlainAnswers, find_plain};
+#[doc(hidden)]
 pub use crate::relational::group_by::exposed::{Few, FewBuffers, group_by_chains, group_by_hash, group_few};
 #[doc(hidden)]
 pub use crate::relational::group_by::sample::sampled_rows;
 #[doc(hidden)]
-pub use crate::relational::isin_on_host;
+pub use crate::relational::{isin_flags_into, isin_on_host};
 pub use crate::runtime::allocation::{Allocation, Tracked};
 #[doc(hidden)]
 pub use crate::runtime::chunk_settings::HostChunks;

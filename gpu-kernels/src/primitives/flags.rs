@@ -51,7 +51,7 @@ impl ExpandFlags {
 /// Writes the bytes of [`EXPANDED`] items starting at `first`, or of fewer items if the array ends
 /// earlier. `first` is a multiple of [`EXPANDED`], and item `first` has bit 0 of `flags`.
 #[inline(always)]
-fn expand(output: Global<u8>, first: u64, items: u64, flags: u32) {
+pub(crate) fn expand(output: Global<u8>, first: u64, items: u64, flags: u32) {
     let words = [bytes_of(flags), bytes_of(flags >> 4), bytes_of(flags >> 8), bytes_of(flags >> 12)];
     let output = output.offset(first);
     if first + EXPANDED <= items {
@@ -114,7 +114,8 @@ pub struct FillParams {
 
 kernel! {
     /// Sets `values[i]` to the plan's value for each item whose bit `i mod 32` of `flags[i / 32]`
-    /// is 0. The kernel does not read the values. One thread processes 32 items.
+    /// is 0, or for each item if `flags` is null. The kernel does not read the values. One thread
+    /// processes 32 items.
     FillAbsent<V: ValueWord>, "fill_absent", threads 256, cpu cores;
     { flags: Global<u32>, values: Global<V>, plan: FillParams }
 }
@@ -163,7 +164,11 @@ impl<V: ValueWord> FillAbsent<V> {
     #[inline(always)]
     fn absent(&self, word: u64) -> u32 {
         let beyond = (32 * (word + 1)).saturating_sub(self.plan.items);
-        if beyond >= 32 { 0 } else { !self.flags.load_read_only(word) & u32::MAX >> beyond }
+        if beyond >= 32 {
+            return 0;
+        }
+        let flags = if self.flags.is_null() { 0 } else { self.flags.load_read_only(word) };
+        !flags & u32::MAX >> beyond
     }
 }
 

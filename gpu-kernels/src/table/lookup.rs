@@ -20,6 +20,19 @@ pub struct Lookup<K, V> {
     pub found: Global<u32>,
 }
 
+/// The arrays of a lookup in forms that other libraries have.
+#[derive(Clone, Copy, Debug)]
+pub struct Plain<V> {
+    /// The values of the queries, or `absent`. May be null.
+    pub values: Global<V>,
+    /// The value of queries whose key was not found.
+    pub absent: V,
+    /// The found flags as in [`Lookup`]. May be null.
+    pub found: Global<u32>,
+    /// The found flags, a byte each. May be null.
+    pub flags: Global<u8>,
+}
+
 /// The state of a query: the slots that have not been read yet, and its answer.
 struct Query<K, V> {
     key: K,
@@ -67,14 +80,49 @@ impl<K, V: Scalar> Lookup<K, V> {
         first: u64,
         answer: impl Fn(&T) -> Option<V> + Sync,
     ) {
+        // SAFETY: a null array is not accessed.
+        let flags = unsafe { Global::null() };
+        let plain = Plain { values: self.values, absent: V::default(), found: self.found, flags };
+        plain.write_as::<false, _, _>(tile, queries, (first, self.count), answer);
+    }
+}
+
+impl<V: Scalar> Plain<V> {
+    /// Writes the answers to the queries of a tile, whose first query has index `first`, a multiple
+    /// of 32, among `count` queries.
+    #[inline(always)]
+    pub fn write<T, L: Tile>(
+        &self,
+        tile: &mut L,
+        queries: &mut L::Local<T>,
+        rows: (u64, u64),
+        answer: impl Fn(&T) -> Option<V> + Sync,
+    ) {
+        self.write_as::<true, _, _>(tile, queries, rows, answer);
+    }
+
+    /// Writes the answers. Unless they are `PLAIN`, `found` is not null, `flags` is null and
+    /// `absent` 0.
+    #[inline(always)]
+    fn write_as<const PLAIN: bool, T, L: Tile>(
+        &self,
+        tile: &mut L,
+        queries: &mut L::Local<T>,
+        (first, count): (u64, u64),
+        answer: impl Fn(&T) -> Option<V> + Sync,
+    ) {
         let found = tile.ballot(queries, |_, query| answer(query).is_some());
         tile.each(queries, |lane, query| {
             let index = first + lane as u64;
-            if index < self.count {
+            if index < count {
                 if !self.values.is_null() {
-                    self.values.store_streaming(index, answer(query).unwrap_or_default());
+                    let absent = if PLAIN { self.absent } else { V::default() };
+                    self.values.store_streaming(index, answer(query).unwrap_or(absent));
                 }
-                if lane == 0 {
+                if PLAIN && !self.flags.is_null() {
+                    self.flags.store_byte(index, (found >> lane & 1) as u8);
+                }
+                if lane == 0 && !(PLAIN && self.found.is_null()) {
                     self.found.store(index / 32, found);
                 }
             }

@@ -5,15 +5,14 @@
 //! streams would go unnoticed. Here queued work runs only when somebody waits for it. Some waits
 //! run only the work that they need, others also run random work of other streams.
 
-use gpu_kernels::seam::{Entry, Kernel};
+use gpu_kernels::seam::Kernel;
 use std::any::Any;
 use std::collections::VecDeque;
 use std::ffi::c_void;
 use std::fmt;
-use std::mem::MaybeUninit;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use warpnest::low_level::engine::Memory;
-use warpnest::low_level::engine::{Engine, HostEngine, Queue, QueueEvent};
+use warpnest::low_level::engine::{Engine, HostEngine, Queue, QueueEvent, Recorded};
 use warpnest::{Device, Result};
 use warpnest_tests::{PtxRunner, engines};
 
@@ -289,32 +288,5 @@ impl QueueEvent for DeferredEvent {
     }
     fn as_any(&self) -> &dyn Any {
         self
-    }
-}
-
-/// A launch that will run later, with a copy of its arguments.
-struct Recorded {
-    entry: &'static Entry,
-    /// The bytes of the entry's struct, with an alignment that suits any struct of words.
-    values: Box<[MaybeUninit<u128>]>,
-}
-
-impl Recorded {
-    fn new(kernel: &dyn Kernel) -> Self {
-        let entry = kernel.entry();
-        let mut values = vec![MaybeUninit::uninit(); entry.size.div_ceil(size_of::<u128>())].into_boxed_slice();
-        // SAFETY: the kernel's struct has `entry.size` bytes, and the copy has at least as many.
-        unsafe { values.as_mut_ptr().cast::<u8>().copy_from_nonoverlapping(kernel.values().cast(), entry.size) };
-        Self { entry, values }
-    }
-}
-
-// SAFETY: the values are a copy of the entry's struct, and the box keeps their address.
-unsafe impl Kernel for Recorded {
-    fn entry(&self) -> &'static Entry {
-        self.entry
-    }
-    fn values(&self) -> *const () {
-        self.values.as_ptr().cast()
     }
 }

@@ -35,6 +35,7 @@ mod runtime {
     mod cust;
     mod elements;
     mod foreign;
+    mod graphs;
     mod host;
     mod huge_counts;
     mod no_driver;

@@ -8,13 +8,17 @@ use std::time::Instant;
 use warpnest::primitives::Scratch;
 use warpnest::relational::{GroupBy, Unique, isin_on};
 use warpnest::types::WordKey as Key;
-use warpnest::{Buffer, PageMap};
+use warpnest::{Answers, Buffer, PageMap};
 
 /// The number of rows with the same key in a column.
 const ROWS_A_KEY: u64 = 8;
 
 /// The minimum number of calls, because a small call takes microseconds.
 const CALLS: u32 = 101;
+
+/// The count of kernels in a graph whose time tells the time of one: `kernels_get` is the time of
+/// all.
+const KERNELS: u64 = 64;
 
 /// Measures calls on buffers of `n` keys or rows. A call ends when the host knows that the result
 /// is complete, and has dropped it.
@@ -49,6 +53,23 @@ pub fn measure<K: Key>(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
         Ok(answers.len() as u64)
     };
     keep("call_get", call_get, n)?;
+    let mut answers = Answers::new(device, n as usize)?;
+    let call_get_into = &mut || {
+        map.get_many_into(stream, &queries, &mut answers)?;
+        stream.synchronize()?;
+        Ok(answers.len() as u64)
+    };
+    keep("call_get_into", call_get_into, n)?;
+    let one = stream.capture(|| map.get_many_into(stream, &queries, &mut answers))?;
+    let many = stream.capture(|| (0..KERNELS).try_for_each(|_| one.launch(stream)))?;
+    for (op, graph) in [("graph_get", &one), ("kernels_get", &many)] {
+        let call = &mut || {
+            graph.launch(stream)?;
+            stream.synchronize()?;
+            Ok(graph.len() as u64)
+        };
+        keep(op, call, graph.len() as u64)?;
+    }
     keep("call_build", &mut || Ok(PageMap::build(device, &keys, &values)?.len() as u64), n)?;
     let call_unique = &mut || {
         let found = Unique::of(&column).ids().counts().run_on(stream, &mut Scratch::new(device))?;

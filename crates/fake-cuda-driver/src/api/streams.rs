@@ -24,8 +24,11 @@ functions! {
     }
 
     call_in cuStreamSynchronize(stream: usize) |state| {
-        if !state.context()?.streams.contains_key(&stream) {
+        let Some(found) = state.context()?.streams.get(&stream) else {
             return state.violation("cuStreamSynchronize", "no such stream", code::INVALID_HANDLE);
+        };
+        if found.captured.is_some() {
+            return state.violation("cuStreamSynchronize", "the stream is captured", code::CAPTURE_UNSUPPORTED);
         }
         state.finish(stream)
     }

@@ -5,6 +5,7 @@ mod cubins;
 mod devices;
 mod faults;
 mod foreign;
+mod graphs;
 mod host_chunks;
 mod large_copies;
 mod modules;

@@ -61,7 +61,7 @@ fn functions() -> Vec<&'static str> {
 fn the_work_of_these_tests_calls_every_function_that_the_engine_can_call() {
     let session = Session::new();
     let functions = functions();
-    assert_eq!(functions.len(), 37, "{functions:?}");
+    assert_eq!(functions.len(), 43, "{functions:?}");
     let before: Vec<u64> = functions.iter().map(|name| session.driver.calls(name)).collect();
     let device = session.device(0);
     for (_, work) in work::ALL {

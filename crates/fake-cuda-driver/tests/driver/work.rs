@@ -12,10 +12,11 @@ use warpnest::{Buffer, Device, ExtendibleMap, LinearConfig, LinearMap, PageMap, 
 pub type Work = fn(&Device, &mut dyn FnMut()) -> Result<()>;
 
 /// All pieces of work, with their names.
-pub const ALL: [(&str, Work); 9] = [
+pub const ALL: [(&str, Work); 10] = [
     ("buffers", buffers),
     ("large copies", large_copies),
     ("streams", streams),
+    ("graphs", graphs),
     ("foreign memory", foreign),
     ("page map", page),
     ("linear map", linear),
@@ -101,6 +102,28 @@ pub fn streams(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
     done();
     one.synchronize()?;
     two.synchronize()?;
+    done();
+    Ok(())
+}
+
+/// Captures work on one stream, and launches it on two.
+pub fn graphs(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
+    let (one, two) = (device.stream()?, device.stream()?);
+    let mut buffer = Buffer::<u32>::zeroed(device, 100)?;
+    let mut copy = Buffer::<u32>::zeroed(device, 100)?;
+    done();
+    let graph = one.capture(|| {
+        copy.copy_from(&one, &buffer)?;
+        buffer.fill(&one, 7)
+    })?;
+    done();
+    for round in [1, 2] {
+        buffer.fill(&two, round)?;
+        graph.launch(if round == 1 { &one } else { &two })?;
+        done();
+        assert_eq!(copy.download(&one)?[99], u32::from_ne_bytes([round; 4]));
+    }
+    drop(graph);
     done();
     Ok(())
 }

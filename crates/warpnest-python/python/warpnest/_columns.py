@@ -145,6 +145,11 @@ class KeyType:
         """The name of the type that has the order of the keys."""
         return "".join(map(_kind, self.dtypes))
 
+    @functools.cached_property
+    def is_plain(self) -> bool:
+        """Whether keys are one column that is taken as it is."""
+        return len(self.dtypes) == 1 and self.dtypes[0].kind != "f"
+
     def __str__(self) -> str:
         names = [type_name(dtype) for dtype in self.dtypes]
         return names[0] if len(names) == 1 else f"({', '.join(names)})"
@@ -199,6 +204,10 @@ def keys(library: Library, x: Any, what: str, wanted: KeyType | None = None) -> 
     Two columns are copied to rows of two elements, and floating-point numbers are copied to
     integers.
     """
+    if wanted is not None and wanted.is_plain:
+        plain = library.plain(x)
+        if plain is not None and plain[0] is wanted.dtypes[0]:
+            return Keys(wanted, Column(library, x, *plain))
     columns = x if isinstance(x, tuple) else (x,)
     if len(columns) == 1 and (wanted is None or len(wanted.dtypes) == 1):
         part = column(library, columns[0], what, None if wanted is None else wanted.dtypes[0])

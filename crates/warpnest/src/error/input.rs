@@ -237,6 +237,16 @@ pub enum InputError {
         kind: &'static str,
     },
 
+    /// Work was to be captured that does what a graph cannot do again.
+    #[error(
+        "a call that is captured {what}, which a graph cannot do: capture only calls that neither allocate nor wait, and call each once \
+         before, so that its scratch memory is there"
+    )]
+    NotCaptured {
+        /// What the call does.
+        what: &'static str,
+    },
+
     /// A launch would need more blocks than a grid can have.
     #[error(
         "{threads} threads need more blocks of {block} threads than the {limit} that a grid can have: work in several batches"

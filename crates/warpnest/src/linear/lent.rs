@@ -2,6 +2,7 @@
 
 use super::LinearMap;
 use super::table::{Change, Counts, Interrupted, LinearTable};
+use crate::runtime::capture;
 use crate::runtime::stream::Finish;
 use crate::runtime::stream::Uses;
 use crate::{Buffer, Error, Key, Result, Stream, Value};
@@ -129,7 +130,7 @@ impl<'b> Uses<'b> {
     /// ```
     pub fn table_mut<K: Key, V: Value>(&self, map: &'b mut LinearMap<K, V>) -> LinearRefMut<K::Word, V::Word> {
         let batch = self.batch();
-        let recovered = map.table.recover(batch.stream());
+        let recovered = capture::refuse("changes a table").and_then(|()| map.table.recover(batch.stream()));
         let LinearTable { words, header, layout, counts, interrupted, .. } = &mut map.table;
         let (words, header) = (&*words, &*header);
         let (layout, queued) = (*layout, batch.queued());

@@ -98,7 +98,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         answers: &mut Answers<V>,
     ) -> Result<usize> {
         let (keys, values, answers) = (keys.words(), values.words(), answers.words_mut());
-        let new = self.table.insert_by(stream, Operation::Insert, keys, values, Some(answers))?;
+        let new = self.changed()?.insert_by(stream, Operation::Insert, keys, values, Some(answers))?;
         Ok(new as usize)
     }
 
@@ -148,7 +148,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         answers: &mut Answers<V>,
     ) -> Result<usize> {
         let (keys, values, answers) = (keys.words(), values.words(), answers.words_mut());
-        let new = self.table.insert_by(stream, Operation::GetOrInsert, keys, values, Some(answers))?;
+        let new = self.changed()?.insert_by(stream, Operation::GetOrInsert, keys, values, Some(answers))?;
         Ok(new as usize)
     }
 
@@ -205,7 +205,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         // SAFETY: a kind has the same bytes as its word.
         let kinds = unsafe { kinds.as_type::<u32>() };
         // SAFETY: a kind that combines values can only come from a fold of the values' type.
-        unsafe { self.table.apply_kinds(stream, kinds, (keys.words(), values.words()), answers.words_mut()) }
+        unsafe { self.changed()?.apply_kinds(stream, kinds, (keys.words(), values.words()), answers.words_mut()) }
     }
 
     /// Makes the slots of removed keys empty again, which shortens searches. The table keeps its
@@ -215,6 +215,6 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     /// As for [`LinearMap::reserve`].
     pub fn drop_tombstones(&mut self) -> Result<()> {
         let device = self.device().clone();
-        self.table.drop_tombstones(device.default_stream())
+        self.changed()?.drop_tombstones(device.default_stream())
     }
 }

@@ -20,4 +20,5 @@ mod table;
 pub use build::report::{PageReport, PageStages};
 pub use config::{Page, PageConfig};
 pub use design::{PageMap, PageSet};
+pub use lookup::{PlainAnswers, find_plain};
 pub use table::PageTable;

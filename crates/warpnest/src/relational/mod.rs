@@ -35,7 +35,9 @@ mod rows;
 
 pub use columns::{Column, IntoColumn};
 pub use distinct::{Distinct, OnDevice, OnHost, Part, RowIds, Rows, Unique};
-pub use distinct::{factorize, factorize_on, isin, isin_into, isin_on, isin_on_host, unique, unique_on};
+pub use distinct::{
+    factorize, factorize_on, isin, isin_flags_into, isin_into, isin_on, isin_on_host, unique, unique_on,
+};
 pub use distinct::{mode, mode_on, top_k, top_k_on, value_counts, value_counts_on};
 pub use group_by::{Aggregate, GroupBy, GroupReport, Groups, GroupsOnHost, Method, Order};
 #[cfg(feature = "arrow")]

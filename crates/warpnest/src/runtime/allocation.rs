@@ -1,6 +1,7 @@
 //! The memory of buffers, and the events of its last uses.
 
 use crate::Result;
+use crate::runtime::capture;
 use crate::runtime::engine::{Engine, LastUse, Queue, Reused, WorkEnd};
 use std::cmp::Reverse;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +14,7 @@ pub(crate) const ALIGNMENT: usize = 16;
 /// A buffer of any element type, whose uses [`Uses`](crate::low_level::Uses) records and orders.
 pub trait Tracked {
     #[doc(hidden)]
-    fn allocation(&self) -> &Allocation;
+    fn allocation(&self) -> &Arc<Allocation>;
 }
 
 /// The library that frees an allocation.
@@ -88,6 +89,7 @@ impl Allocation {
 
     /// Allocates memory of the engine for work of the stream with id `stream`.
     pub(crate) fn take(engine: &Arc<dyn Engine>, bytes: usize, stream: u64) -> Result<Self> {
+        capture::refuse("allocates memory")?;
         let Reused { address, uses } = engine.take(bytes, stream)?;
         let mut allocation = Self::new(engine.clone(), address, bytes, Owner::Engine);
         let before = allocation.uses.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -105,6 +107,12 @@ impl Allocation {
 
     pub(crate) fn engine(&self) -> &Arc<dyn Engine> {
         &self.engine
+    }
+
+    /// Returns whether the memory is of this library.
+    #[cfg(any(feature = "cust", feature = "cudarc"))]
+    pub(crate) fn is_of_engine(&self) -> bool {
+        self.owner == Owner::Engine
     }
 
     pub(crate) fn address(&self) -> usize {

@@ -40,7 +40,7 @@ pub struct Buffer<T, Tail: ?Sized = [(); 0]> {
 }
 
 impl<T> Tracked for Buffer<T> {
-    fn allocation(&self) -> &Allocation {
+    fn allocation(&self) -> &Arc<Allocation> {
         &self.allocation
     }
 }
@@ -310,7 +310,13 @@ impl<T> Buffer<T> {
         unsafe { &*std::ptr::from_ref(self).cast() }
     }
 
-    /// Returns the memory of the buffer.
+    /// Returns whether nothing but this buffer owns the memory.
+    #[cfg(any(feature = "cust", feature = "cudarc"))]
+    pub(crate) fn is_owner(&self) -> bool {
+        Arc::strong_count(&self.allocation) == 1 && self.allocation.is_of_engine()
+    }
+
+    /// Returns the memory of the buffer, which is its only owner.
     #[cfg(any(feature = "cust", feature = "cudarc"))]
     pub(crate) fn into_allocation(self) -> Allocation {
         Arc::into_inner(self.allocation).expect("nothing but the buffer counts as an owner")

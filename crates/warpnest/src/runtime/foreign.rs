@@ -1,6 +1,7 @@
 //! Memory and streams of other libraries, such as NumPy, PyTorch and CuPy, by address and handle.
 
 use crate::runtime::allocation::{ALIGNMENT, Allocation, Owner, Tracked};
+use crate::runtime::capture::{self, Captured};
 use crate::{Buffer, Device, Error, InputError, Result, Stream};
 use gpu_kernels::plain::Plain;
 use std::ffi::c_void;
@@ -41,8 +42,8 @@ impl<T: Plain> Buffer<T> {
     ///
     /// # Safety
     /// The device must be able to read and write `length` elements at the address, and they must be
-    /// valid values of the type. While the buffer lives, and until the work with it is complete,
-    /// nobody else may free or write the memory. If this library writes it, nobody else may read
+    /// valid values of the type. While the buffer lives, or a [`Graph`](crate::Graph) of work with
+    /// it, and until the work is complete, nobody else may free or write the memory. If this library writes it, nobody else may read
     /// it. On a CUDA device it must be memory of the device's primary context, or memory that this
     /// context can access.
     pub unsafe fn from_foreign(device: &Device, address: usize, length: usize) -> Result<Self> {
@@ -123,6 +124,7 @@ impl Stream {
     /// On a CUDA device the handle must be a live stream of the device's primary context. No other
     /// thread may destroy the stream during the call.
     pub unsafe fn wait_for_foreign(&self, handle: *mut c_void) -> Result<()> {
+        capture::refuse("waits for another stream")?;
         // SAFETY: as the caller promises.
         unsafe { self.queue().wait_for_foreign(handle) }
     }
@@ -139,8 +141,41 @@ impl Stream {
     /// # Safety
     /// As for [`Stream::wait_for_foreign`].
     pub unsafe fn release_to_foreign(&self, handle: *mut c_void) -> Result<()> {
+        capture::refuse("makes another stream wait")?;
         // SAFETY: as the caller promises.
         unsafe { self.queue().release_to_foreign(handle) }
+    }
+
+    /// Adds the work that `work` queues on this stream to the graph into which another library is
+    /// capturing its stream, as `torch.cuda.graph` does. Returns `None`, and does not call `work`,
+    /// if it is capturing none.
+    ///
+    /// What can be captured, and what is refused, is as for [`Stream::capture`]. The graph keeps
+    /// the memory of the buffers and tables. The other library orders its launches with other work
+    /// on them.
+    ///
+    /// # Errors
+    /// As for [`Stream::capture`].
+    ///
+    /// # Safety
+    /// As for [`Stream::wait_for_foreign`]. While the graph lives, memory from
+    /// [`Buffer::from_foreign`] must live, too. Launches of the graph must be ordered with other
+    /// work on the buffers and tables.
+    pub unsafe fn join_capture<R>(&self, handle: *mut c_void, work: impl FnOnce() -> Result<R>) -> Result<Option<R>> {
+        // SAFETY: as the caller promises.
+        if !unsafe { self.queue().is_foreign_captured(handle)? } {
+            return Ok(None);
+        }
+        let (mut work, mut result) = (Some(work), None);
+        self.queue().beside_captures(&mut || {
+            let Some(work) = work.take() else { return Ok(()) };
+            let (captured, returned) = capture::capture(self.id(), work)?;
+            result = Some(returned);
+            let Captured { steps, memory, .. } = captured;
+            // SAFETY: the calls vouched for the arguments, and the graph keeps the memory.
+            unsafe { self.queue().join_capture(handle, &steps, Box::new(memory)) }
+        })?;
+        Ok(result)
     }
 
     /// Makes later work on this stream wait for all uses of a buffer, and the buffer's later uses

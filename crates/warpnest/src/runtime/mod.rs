@@ -7,10 +7,11 @@
 //! and `lent` copy data, and `huge_pages` allocates large host memory. `host_chunks` answers
 //! queries in host memory chunk by chunk, on threads that take `units` of work. `module`, `ptx` and
 //! `cubins` have the kernels, and `foreign` is for other libraries. An `allocation` has the events
-//! of a buffer's last uses.
+//! of a buffer's last uses. A `graph` has work that was `capture`d, to be launched again.
 
 pub(crate) mod allocation;
 pub(crate) mod buffer;
+pub(crate) mod capture;
 pub(crate) mod chunk_settings;
 #[cfg(feature = "cubins")]
 pub(crate) mod cubins;
@@ -18,6 +19,7 @@ pub(crate) mod device;
 pub mod engine;
 pub(crate) mod event;
 mod foreign;
+pub(crate) mod graph;
 pub(crate) mod host_chunks;
 pub(crate) mod huge_pages;
 pub(crate) mod lent;

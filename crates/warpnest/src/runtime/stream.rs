@@ -7,6 +7,7 @@ pub use batch::Uses;
 pub(crate) use batch::{Batch, Finish};
 
 use crate::Result;
+use crate::runtime::capture;
 use crate::runtime::chunk_settings::HostChunks;
 use crate::runtime::engine::{Engine, Pending, Queue, WorkEnd};
 use crate::runtime::event::Event;
@@ -141,6 +142,7 @@ impl Stream {
     /// [`Error::Driver`](crate::Error::Driver) or [`Error::Kernel`](crate::Error::Kernel) if some
     /// of the work failed.
     pub fn synchronize(&self) -> Result<()> {
+        capture::refuse("waits for work")?;
         self.queue().synchronize()
     }
 
@@ -149,6 +151,7 @@ impl Stream {
     /// # Errors
     /// [`Error::Driver`](crate::Error::Driver).
     pub fn record(&self) -> Result<Event> {
+        capture::refuse("records an event")?;
         Ok(Event(self.queue().record(true)?))
     }
 
@@ -163,6 +166,7 @@ impl Stream {
     /// [`Error::WrongDevice`](crate::Error::WrongDevice) if the stream is on a CUDA device and the
     /// event is not. [`Error::Driver`](crate::Error::Driver).
     pub fn wait(&self, event: &Event) -> Result<()> {
+        capture::refuse("waits for an event")?;
         self.queue().wait(&*event.0)
     }
 

@@ -8,6 +8,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ops::{Bound, Deref, DerefMut, Range, RangeBounds};
+use std::sync::Arc;
 
 /// A buffer, or a part of a buffer, with a fixed length. Functions write their results to it.
 ///
@@ -182,13 +183,13 @@ impl<T> DerefMut for BufferViewMut<'_, T> {
 }
 
 impl<T> Tracked for BufferView<'_, T> {
-    fn allocation(&self) -> &Allocation {
+    fn allocation(&self) -> &Arc<Allocation> {
         self.part.allocation()
     }
 }
 
 impl<T> Tracked for BufferViewMut<'_, T> {
-    fn allocation(&self) -> &Allocation {
+    fn allocation(&self) -> &Arc<Allocation> {
         self.part.allocation()
     }
 }

@@ -121,7 +121,7 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
     {
         let device = self.device().clone();
         let (keys, values) = pairs_on(&device, keys, values)?;
-        D::rebuild(&mut self.table, device.default_stream(), Input::of(keys.words(), values.words()))
+        D::rebuild(self.changed()?, device.default_stream(), Input::of(keys.words(), values.words()))
     }
 }
 

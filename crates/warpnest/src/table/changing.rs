@@ -78,7 +78,7 @@ impl<T: HasValues> Table<T> {
     {
         let device = self.device().clone();
         let (keys, values) = pairs_on(&device, keys, values)?;
-        T::insert(&mut self.table, device.default_stream(), &keys, &values)
+        T::insert(self.changed()?, device.default_stream(), &keys, &values)
     }
 
     /// Sets the value of one key; returns whether the key was new. Meant for changes of a few keys.
@@ -140,7 +140,7 @@ impl<T: HasValues> Table<T> {
         check_keys(self.device(), stream, keys)?;
         answers.values.check_argument("the buffer of answers", self.device())?;
         answers.found.check_argument("the buffer of answers", self.device())?;
-        T::remove(&mut self.table, stream, keys, answers)
+        T::remove(self.changed()?, stream, keys, answers)
     }
 
     /// Removes one key; returns the value that it had. Meant for changes of a few keys.
@@ -167,7 +167,7 @@ impl<T: Kind> Table<T> {
         T: Erases,
     {
         let device = self.device().clone();
-        T::erase(&mut self.table, device.default_stream(), &*keys_on(&device, keys)?)
+        T::erase(self.changed()?, device.default_stream(), &*keys_on(&device, keys)?)
     }
 
     /// Removes the keys whose flag in `keep` is false; returns how many of them were in the table.
@@ -217,7 +217,7 @@ impl<T: Kind> Table<T> {
         check_keys(self.device(), stream, keys)?;
         let dropped = dropped(self.device(), stream, keys.words(), keep)?;
         // SAFETY: the words are keys.
-        T::erase(&mut self.table, stream, &unsafe { dropped.reinterpreted::<T::Key>() })
+        T::erase(self.changed()?, stream, &unsafe { dropped.reinterpreted::<T::Key>() })
     }
 
     /// Reserves capacity for `additional` more keys, so that the table need not grow when these
@@ -238,7 +238,7 @@ impl<T: Kind> Table<T> {
         T: Erases,
     {
         let device = self.device().clone();
-        T::reserve(&mut self.table, device.default_stream(), additional)
+        T::reserve(self.changed()?, device.default_stream(), additional)
     }
 
     /// Removes all keys. An [`ExtendibleMap`](crate::ExtendibleMap) frees the memory that it did
@@ -254,6 +254,6 @@ impl<T: Kind> Table<T> {
         T: Erases,
     {
         let device = self.device().clone();
-        T::clear(&mut self.table, device.default_stream())
+        T::clear(self.changed()?, device.default_stream())
     }
 }

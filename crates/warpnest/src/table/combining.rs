@@ -95,7 +95,7 @@ impl<K: Key, V: Number, D: Design> BulkMap<K, V, D> {
         let device = self.device().clone();
         let (keys, values) = pairs_on(&device, keys, values)?;
         let (keys, values) = (keys.words(), values.words());
-        let new = D::combine(&mut self.table, device.default_stream(), keys, Some(values), fold.word)?;
+        let new = D::combine(self.changed()?, device.default_stream(), keys, Some(values), fold.word)?;
         Ok(new as usize)
     }
 
@@ -121,7 +121,7 @@ impl<K: Key, V: Number, D: Design> BulkMap<K, V, D> {
     {
         let device = self.device().clone();
         let (keys, fold) = (keys_on(&device, keys)?, Fold::<V>::SUM.word);
-        let new = D::combine(&mut self.table, device.default_stream(), keys.words(), None, fold)?;
+        let new = D::combine(self.changed()?, device.default_stream(), keys.words(), None, fold)?;
         Ok(new as usize)
     }
 }

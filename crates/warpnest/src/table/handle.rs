@@ -156,7 +156,7 @@ impl<T: Kind> Table<T> {
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver),
     /// [`BuildError::Page`](crate::BuildError::Page). After an error the table is unchanged.
     pub fn shrink_to_fit(&mut self) -> Result<()> {
-        T::shrink_to_fit(&mut self.table)
+        T::shrink_to_fit(self.changed()?)
     }
 
     /// Copies the table on the same device; the copy has no scratch.
@@ -305,6 +305,15 @@ impl<T: OfDesign> Table<T> {
     /// methods that only this design has.
     pub fn table(&self) -> &T::Table {
         &self.table
+    }
+}
+
+impl<T: Kind> Table<T> {
+    /// Returns the stored table for a change. A graph cannot do one again, because the host takes
+    /// part in it.
+    pub(crate) fn changed(&mut self) -> Result<&mut T::Table> {
+        crate::runtime::capture::refuse("changes a table")?;
+        Ok(&mut self.table)
     }
 }
 

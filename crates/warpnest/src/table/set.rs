@@ -198,7 +198,7 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
     pub fn rebuild<'c>(&mut self, keys: impl IntoColumn<'c, K>) -> Result<()> {
         let device = self.device().clone();
         let keys = keys_on(&device, keys)?;
-        D::rebuild(&mut self.table, device.default_stream(), Input::of_keys(keys.words()))
+        D::rebuild(self.changed()?, device.default_stream(), Input::of_keys(keys.words()))
     }
 
     /// Returns all keys, in no particular order.
@@ -240,7 +240,7 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
     {
         let device = self.device().clone();
         let (keys, stream) = (keys_on(&device, keys)?, device.default_stream());
-        let new = D::insert::<K::Word, Nothing>(&mut self.table, stream, Input::of_keys(keys.words()))?;
+        let new = D::insert::<K::Word, Nothing>(self.changed()?, stream, Input::of_keys(keys.words()))?;
         Ok(new as usize)
     }
 
@@ -289,7 +289,7 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
         // SAFETY: there is a found-word for every 32 keys, and the caller borrows the words
         // mutably.
         let removed =
-            unsafe { D::remove::<K::Word, Nothing>(&mut self.table, stream, keys.words(), Some((None, found))) };
+            unsafe { D::remove::<K::Word, Nothing>(self.changed()?, stream, keys.words(), Some((None, found))) };
         removed.map(|keys| keys as usize)
     }
 

@@ -2,10 +2,11 @@
 
 use super::table::{MAX_NEAR_BUCKETS, Table, answer_at, beyond_line, filtered, near, one_line};
 use crate::page::form::{BUCKET_WORDS, Form, Layout, with_form};
+use crate::primitives::flags::{EXPANDED, expand};
 use crate::seam::{Block, Global, Tile, Work, vectorized};
 use crate::split::pairs::AT_ONCE;
-use crate::table::lookup::Lookup;
-use crate::types::{KeyWord, Payload, WordOf};
+use crate::table::lookup::Plain;
+use crate::types::{KeyWord, Payload, Scalar, WordOf};
 use core::marker::PhantomData;
 
 /// The scalar arguments of [`Find`].
@@ -16,6 +17,8 @@ pub struct FindParams {
     pub layout: Layout,
     /// The count of queries.
     pub queries: u64,
+    /// The value of queries whose key is absent.
+    pub absent: u64,
 }
 
 /// A query and its answer.
@@ -25,21 +28,24 @@ struct Query<K, W> {
 }
 
 kernel! {
-    /// Answers query `i` by thread `i`. `values[i]` becomes the value, or 0 if the key is absent.
-    /// Bit `i mod 32` of `found[i / 32]` tells whether it is present.
+    /// Answers query `i` by thread `i`. `values[i]` becomes the value, or `absent` if the key is
+    /// absent. Bit `i mod 32` of `found[i / 32]` and byte `i` of `flags` tell whether it is present.
     ///
-    /// `values` may be null. `words` are the table's buckets.
+    /// `values`, `found` and `flags` may be null. `words` are the table's buckets.
     Find<K: KeyWord, V: Payload>, "page_find", threads 256, cpu cores;
-    { queries: Global<K>, words: Global<u64>, values: Global<WordOf<V>>, found: Global<u32>, plan: FindParams }
+    {
+        queries: Global<K>, words: Global<u64>, values: Global<WordOf<V>>, found: Global<u32>, flags: Global<u8>,
+        plan: FindParams
+    }
 }
 
 impl<K: KeyWord, V: Payload> Find<K, V> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;
-        let FindParams { layout, queries: count } = args.plan;
+        let FindParams { layout, queries: count, .. } = args.plan;
         let table = Table::<K, V>::new(args.words.cast(), layout);
-        let lookup = args.lookup();
+        let outputs = args.outputs();
         let block_first = block.first_thread();
         block.tiles(|tile| {
             let first = block_first + tile.first_thread() as u64;
@@ -57,23 +63,26 @@ impl<K: KeyWord, V: Payload> Find<K, V> {
                     query.answer = table.get_mixed(query.mixed);
                 }
             });
-            lookup.write(tile, &mut queries, first, |query| query.answer);
+            outputs.write(tile, &mut queries, (first, count), |query| query.answer);
         });
     }
 
     #[inline(always)]
     fn cores<B: Block>(self, block: &mut B) {
-        let (lookup, words, layout) = (self.lookup(), self.words.cast(), self.plan.layout);
+        let (outputs, words, layout) = (self.outputs(), self.words.cast(), self.plan.layout);
         let first = block.first_thread();
         let end = self.plan.queries.min(first + block.threads() as u64);
         with_form!(layout.slots, K, V, F => {
-            vectorized(InTurn::<F, K, V> { lookup, words, layout, first, end, form: PhantomData });
+            vectorized(InTurn::<F, K, V> {
+                queries: self.queries, outputs, words, layout, first, end, form: PhantomData
+            });
         });
     }
 
     #[inline(always)]
-    fn lookup(&self) -> Lookup<K, V::Word> {
-        Lookup { queries: self.queries, count: self.plan.queries, values: self.values, found: self.found }
+    fn outputs(&self) -> Plain<V::Word> {
+        let Self { values, found, flags, .. } = *self;
+        Plain { values, absent: Scalar::from_u64(self.plan.absent), found, flags }
     }
 }
 
@@ -82,7 +91,8 @@ impl<K: KeyWord, V: Payload> Find<K, V> {
 /// The home buckets of a group of queries are computed first, which a CPU can vectorize. Then the
 /// queries are answered one after the other.
 struct InTurn<F, K: KeyWord, V: Payload> {
-    lookup: Lookup<K, V::Word>,
+    queries: Global<K>,
+    outputs: Plain<V::Word>,
     words: Global<K::PackedWord<V>>,
     layout: Layout,
     first: u64,
@@ -102,7 +112,7 @@ impl<F: Form, K: KeyWord, V: Payload> Work for InTurn<F, K, V> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
-        if self.lookup.values.is_null() {
+        if self.outputs.values.is_null() {
             self.all::<false>();
         } else {
             self.all::<true>();
@@ -156,7 +166,7 @@ impl<F: Form, K: KeyWord, V: Payload> InTurn<F, K, V> {
     #[inline(always)]
     fn seek_one(&self, first: u64, i: usize, sought: &mut Sought<K::PackedWord<V>>) {
         let layout = &self.layout;
-        let mixed = self.lookup.queries.load_streaming(first + i as u64).mixed(layout.a, layout.b);
+        let mixed = self.queries.load_streaming(first + i as u64).mixed(layout.a, layout.b);
         let remainder = layout.remainder(mixed);
         sought.homes[i] = mixed.scaled(layout.buckets());
         (sought.tags[0][i], sought.tags[1][i]) = (layout.tag(remainder, 0), layout.tag(remainder, 1));
@@ -166,9 +176,9 @@ impl<F: Form, K: KeyWord, V: Payload> InTurn<F, K, V> {
     /// found bits fill a word.
     #[inline(always)]
     fn answer<const WHOLE: bool, const VALUES: bool>(&self, first: u64, sought: &Sought<K::PackedWord<V>>) {
-        let Self { lookup, words, ref layout, .. } = *self;
+        let Self { outputs, words, ref layout, .. } = *self;
         let (homes, tags) = (&sought.homes, &sought.tags);
-        let values = lookup.values.offset(first);
+        let values = outputs.values.offset(first);
         let here = if WHOLE { AT_ONCE } else { AT_ONCE.min((self.end - first) as usize) };
         // Nearly all present keys are in their home line, so that line is searched first. For most
         // other keys the filter at home tells that they are absent.
@@ -181,7 +191,7 @@ impl<F: Form, K: KeyWord, V: Payload> InTurn<F, K, V> {
                 absent |= (!filtered as u32) << i;
                 missed |= (filtered as u32) << i;
                 if VALUES {
-                    values.store_streaming(i as u64, Default::default());
+                    values.store_streaming(i as u64, outputs.absent);
                 }
             } else if VALUES {
                 values.store_streaming(i as u64, answer_at::<F, K, V>(words, home, equal));
@@ -195,9 +205,17 @@ impl<F: Form, K: KeyWord, V: Payload> InTurn<F, K, V> {
             let answer = beyond_line::<F, K, V>(words, layout, homes[i], tags[0][i]);
             found |= (answer.is_some() as u32) << i;
             if VALUES {
-                values.store_streaming(i as u64, answer.unwrap_or_default());
+                values.store_streaming(i as u64, answer.unwrap_or(outputs.absent));
             }
         }
-        lookup.found.store(first / AT_ONCE as u64, found);
+        if !outputs.found.is_null() {
+            outputs.found.store(first / AT_ONCE as u64, found);
+        }
+        if !outputs.flags.is_null() {
+            expand(outputs.flags, first, self.end, found);
+            if here as u64 > EXPANDED {
+                expand(outputs.flags, first + EXPANDED, self.end, found >> EXPANDED);
+            }
+        }
     }
 }

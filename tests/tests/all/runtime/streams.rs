@@ -6,7 +6,7 @@
 
 use crate::deferred::{self, on_all};
 use proptest::prelude::*;
-use warpnest::{Buffer, CuckooConfig, Device, Error, Result, Stream};
+use warpnest::{Buffer, CuckooConfig, Device, Error, Graph, Result, Stream};
 use warpnest_tests::random::run_property;
 use warpnest_tests::{copy_words, distinct_keys, on_every_engine};
 
@@ -20,6 +20,8 @@ enum Step {
     Check { buffer: usize, stream: usize },
     Replace { buffer: usize },
     Wait { stream: usize, earlier: usize },
+    Capture { from: usize, to: usize, stream: usize },
+    Again { graph: usize, stream: usize },
 }
 
 /// Queues a copy of all words of a buffer to another of the same length.
@@ -36,12 +38,15 @@ const STREAMS: usize = 3;
 fn step() -> impl Strategy<Value = Step> {
     let (buffer, stream) = (0..BUFFERS, 0..STREAMS);
     let different = (0..BUFFERS, 1..BUFFERS, 0..STREAMS).prop_map(|(from, by, stream)| (from, (from + by) % 4, stream));
+    let different_too = different.clone();
     prop_oneof![
         4 => (buffer.clone(), stream.clone(), any::<u8>()).prop_map(|(buffer, stream, byte)| Step::Fill { buffer, stream, byte }),
         4 => different.clone().prop_map(|(from, to, stream)| Step::Copy { from, to, stream }),
         4 => different.prop_map(|(from, to, stream)| Step::Launch { from, to, stream }),
         1 => (buffer.clone(), stream.clone(), any::<u64>()).prop_map(|(buffer, stream, seed)| Step::Upload { buffer, stream, seed }),
         1 => (buffer.clone(), stream.clone()).prop_map(|(buffer, stream)| Step::Check { buffer, stream }),
+        1 => different_too.prop_map(|(from, to, stream)| Step::Capture { from, to, stream }),
+        4 => (any::<usize>(), stream.clone()).prop_map(|(graph, stream)| Step::Again { graph, stream }),
         2 => buffer.prop_map(|buffer| Step::Replace { buffer }),
         1 => (stream.clone(), stream).prop_map(|(stream, earlier)| Step::Wait { stream, earlier }),
     ]
@@ -52,6 +57,8 @@ fn run(device: &Device, words: usize, steps: &[Step]) -> Result<(), TestCaseErro
     let streams: Vec<Stream> = (0..STREAMS).map(|_| device.stream().unwrap()).collect();
     let mut buffers: Vec<Buffer<u64>> = (0..BUFFERS).map(|_| Buffer::zeroed(device, words).unwrap()).collect();
     let mut model = vec![vec![0u64; words]; BUFFERS];
+    // Graphs that copy a buffer to another one, and change the first.
+    let mut graphs: Vec<(Graph, usize, usize)> = Vec::new();
     for step in steps {
         match *step {
             Step::Fill { buffer, stream, byte } => {
@@ -80,7 +87,24 @@ fn run(device: &Device, words: usize, steps: &[Step]) -> Result<(), TestCaseErro
                 // get its memory.
                 buffers[buffer] = Buffer::zeroed(device, words).unwrap();
                 model[buffer].fill(0);
+                graphs.retain(|&(_, from, to)| from != buffer && to != buffer);
             }
+            Step::Capture { from, to, stream } => {
+                let [from_buffer, to_buffer] = buffers.get_disjoint_mut([from, to]).unwrap();
+                let stream = &streams[stream];
+                let graph = stream.capture(|| {
+                    copy_by_launch(stream, from_buffer, to_buffer)?;
+                    from_buffer.fill(stream, 3)
+                });
+                graphs.push((graph.unwrap(), from, to));
+            }
+            Step::Again { graph, stream } if !graphs.is_empty() => {
+                let (graph, from, to) = &graphs[graph % graphs.len()];
+                graph.launch(&streams[stream]).unwrap();
+                model[*to] = std::mem::take(&mut model[*from]);
+                model[*from] = vec![u64::from_ne_bytes([3; 8]); words];
+            }
+            Step::Again { .. } => {}
             Step::Wait { stream, earlier } => {
                 let event = streams[earlier].record().unwrap();
                 streams[stream].wait(&event).unwrap();

@@ -51,7 +51,7 @@ impl<K: Key, D: Ids> CompactingTable<K, D> {
     pub fn rebuild<'c>(&mut self, keys: impl IntoColumn<'c, K>) -> Result<()> {
         let device = self.device().clone();
         let (keys, stream) = (keys_on(&device, keys)?, device.default_stream());
-        let table = &mut self.table;
+        let table = self.changed()?;
         table.config.memory_bytes::<K>(keys.len())?;
         let built = table.fill(stream, &keys);
         if built.is_err() {

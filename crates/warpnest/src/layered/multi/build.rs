@@ -83,7 +83,7 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
     pub fn rebuild<'c>(&mut self, keys: impl IntoColumn<'c, K>, values: impl IntoColumn<'c, V>) -> Result<()> {
         let device = self.device().clone();
         let (keys, values) = pairs_on(&device, keys, values)?;
-        let (stream, table) = (device.default_stream(), &mut self.table);
+        let (stream, table) = (device.default_stream(), self.changed()?);
         table.config.memory_bytes::<K, V>(keys.len())?;
         let built = table.fill(stream, &keys, &values);
         if built.is_err() {

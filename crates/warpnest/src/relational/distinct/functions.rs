@@ -1,7 +1,7 @@
 //! Functions for the distinct keys of a column, and for the rows whose keys are in another column.
 
 use super::query::Unique;
-use crate::page::{PageConfig, PageSet, PageTable};
+use crate::page::{PageConfig, PageSet, PageTable, PlainAnswers, find_plain};
 use crate::primitives::Scratch;
 use crate::relational::Order;
 use crate::table::host_lookup::contains_on_host;
@@ -146,6 +146,21 @@ pub fn isin_on_host<K: Key>(
     flags: &mut [u8],
 ) -> Result<()> {
     with_set(stream, scratch, among, |set| contains_on_host(set, stream, keys, bits, flags))
+}
+
+/// Writes the result of [`isin_on`] as a byte for each key, which is 1 if the key is among the other
+/// ones, else 0.
+#[doc(hidden)]
+pub fn isin_flags_into<K: Key>(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    keys: &Buffer<K>,
+    among: &Buffer<K>,
+    flags: &mut BufferSlice<u8>,
+) -> Result<()> {
+    keys.check_device("the buffer of keys", scratch.device())?;
+    let answers = PlainAnswers { values: None, absent: 0, bits: None, flags: Some(flags) };
+    with_set(stream, scratch, among, |set| find_plain(set, stream, keys, answers))
 }
 
 /// Runs `work` with a set of keys that is built in memory of the scratch.

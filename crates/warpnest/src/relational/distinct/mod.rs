@@ -22,7 +22,9 @@ mod row_steps;
 mod rows;
 
 pub use by_count::{mode, mode_on, top_k, top_k_on, value_counts, value_counts_on};
-pub use functions::{factorize, factorize_on, isin, isin_into, isin_on, isin_on_host, unique, unique_on};
+pub use functions::{
+    factorize, factorize_on, isin, isin_flags_into, isin_into, isin_on, isin_on_host, unique, unique_on,
+};
 pub use parts::Part;
 pub use query::{Distinct, OnDevice, OnHost, Unique};
 pub use row_ids::RowIds;

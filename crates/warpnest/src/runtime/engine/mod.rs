@@ -19,13 +19,16 @@ mod last_use;
 mod queue;
 #[cfg(feature = "cpu")]
 mod share;
+mod step;
 
+pub use crate::runtime::capture::Recorded;
 pub use crate::runtime::machine::Machine;
 #[cfg(feature = "cpu")]
 pub use host::{Cores, HostEngine, Runner};
 pub use last_use::LastUse;
 pub(crate) use last_use::{Pending, WorkEnd};
-pub use queue::{Queue, QueueEvent};
+pub use queue::{Kept, Queue, QueueEvent};
+pub use step::{EngineGraph, Step};
 
 use crate::{Error, Module, Result};
 use std::any::Any;
@@ -147,6 +150,11 @@ pub unsafe trait Engine: Debug + Send + Sync + Any {
     /// multiple of 16. If so, the program may also read the device's memory while no work uses it.
     fn shares_memory_with_host(&self) -> bool {
         false
+    }
+    /// Makes steps ready to be queued together. Returns `None` if they are queued one after the
+    /// other.
+    fn graph(&self, _steps: &[Step]) -> Result<Option<Box<dyn EngineGraph>>> {
+        Ok(None)
     }
     /// Makes the kernels of a package, other than this library's own, ready to be launched.
     fn load(&self, _module: &Module) -> Result<()> {

@@ -1,5 +1,6 @@
 //! Queues of work and the events in them, which an engine implements.
 
+use super::Step;
 use crate::Result;
 use gpu_kernels::seam::Kernel;
 use std::any::Any;
@@ -49,9 +50,25 @@ pub trait Queue: Debug + Send + Sync {
     unsafe fn release_to_foreign(&self, _handle: *mut c_void) -> Result<()> {
         self.synchronize()
     }
+    /// Returns whether another library is capturing its stream into a graph.
+    unsafe fn is_foreign_captured(&self, _handle: *mut c_void) -> Result<bool> {
+        Ok(false)
+    }
+    /// Adds steps to the graph into which another library is capturing its stream. The graph keeps
+    /// `memory`. Only queues that can say that such a stream is captured are asked.
+    unsafe fn join_capture(&self, _handle: *mut c_void, _steps: &[Step], _memory: Kept) -> Result<()> {
+        Ok(())
+    }
+    /// Calls `work`, during which this thread may call the driver although streams are captured.
+    fn beside_captures(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        work()
+    }
     /// Returns the queue as `Any`, for downcasts.
     fn as_any(&self) -> &dyn Any;
 }
+
+/// What a graph of another library keeps.
+pub type Kept = Box<dyn Any + Send + Sync>;
 
 /// A point in a queue.
 pub trait QueueEvent: Debug + Send + Sync {

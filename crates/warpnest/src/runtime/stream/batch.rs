@@ -2,6 +2,7 @@
 
 use super::Stream;
 use crate::runtime::allocation::{Allocation, Tracked};
+use crate::runtime::capture;
 use crate::runtime::engine::{Queue, same_device};
 use crate::runtime::event::Event;
 use crate::{Error, InputError, Result};
@@ -9,6 +10,7 @@ use gpu_kernels::seam::Kernel;
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// The most blocks of a grid (CUDA's limit on its first dimension).
 const MAX_BLOCKS: u32 = i32::MAX as u32;
@@ -96,21 +98,28 @@ impl<'b> Batch<'b> {
 
     /// Makes the queue wait for the work on which a use depends, unless it already waits, and
     /// records the use.
-    fn record_use(&self, allocation: &'b Allocation, is_write: bool) {
+    pub(in crate::runtime) fn record_use(&self, allocation: &'b Arc<Allocation>, is_write: bool) {
         let mut uses = self.uses.borrow_mut();
-        let earlier = uses.iter().position(|earlier| std::ptr::eq(earlier.allocation, allocation));
+        let earlier = uses.iter().position(|earlier| std::ptr::eq(earlier.allocation, &raw const **allocation));
         if earlier.is_some_and(|earlier| uses[earlier].is_write || !is_write) || self.failure.borrow().is_some() {
             return;
         }
         let (queue, id) = (self.stream.queue(), self.stream.order.id);
-        let waited = same_device("a buffer", allocation.engine(), self.stream.engine()).and_then(|()| match is_write {
-            true => allocation.before_write(id, queue),
-            false => allocation.before_read(id, queue),
+        let waited = same_device("a buffer", allocation.engine(), self.stream.engine()).and_then(|()| {
+            if capture::uses(id, allocation, is_write)? {
+                return Ok(None);
+            }
+            match is_write {
+                true => allocation.before_write(id, queue).map(Some),
+                false => allocation.before_read(id, queue).map(Some),
+            }
         });
         match (waited, earlier) {
             (Err(error), _) => *self.failure.borrow_mut() = Some(error),
-            (Ok(waited_for), Some(earlier)) => uses[earlier] = Use { allocation, is_write, waited_for },
-            (Ok(waited_for), None) => uses.push(Use { allocation, is_write, waited_for }),
+            // The capture has the use.
+            (Ok(None), _) => {}
+            (Ok(Some(waited_for)), Some(earlier)) => uses[earlier] = Use { allocation, is_write, waited_for },
+            (Ok(Some(waited_for)), None) => uses.push(Use { allocation, is_write, waited_for }),
         }
     }
 
@@ -144,7 +153,7 @@ impl<'b> Batch<'b> {
             None => {
                 self.queued.set(true);
                 self.ended.set(false);
-                Ok(self.stream.queue())
+                Ok(capture::queue(self.stream))
             }
         }
     }

@@ -25,6 +25,12 @@ pub(crate) type Function = *mut c_void;
 pub(crate) type Stream = *mut c_void;
 /// The driver's handle of an event.
 pub(crate) type Event = *mut c_void;
+/// The driver's handle of a graph.
+pub(crate) type Graph = *mut c_void;
+/// The driver's handle of an object that a graph keeps.
+pub(crate) type UserObject = *mut c_void;
+/// The driver's handle of a graph that can be launched.
+pub(crate) type GraphExec = *mut c_void;
 
 /// The attributes, flags and options that the engine uses, with their values in `cuda.h`.
 pub(crate) mod constant {
@@ -37,6 +43,10 @@ pub(crate) mod constant {
     pub(crate) const FUNCTION_MAX_DYNAMIC_SHARED_SIZE_BYTES: c_int = 8;
     pub(crate) const STREAM_NON_BLOCKING: c_uint = 1;
     pub(crate) const EVENT_DISABLE_TIMING: c_uint = 2;
+    pub(crate) const CAPTURE_RELAXED: c_uint = 2;
+    pub(crate) const CAPTURE_ACTIVE: c_uint = 1;
+    pub(crate) const USER_OBJECT_NO_DESTRUCTOR_SYNC: c_uint = 1;
+    pub(crate) const GRAPH_USER_OBJECT_MOVE: c_uint = 1;
     pub(crate) const STREAM_LEGACY: super::Stream = std::ptr::without_provenance_mut(1);
     #[cfg(feature = "cudarc")]
     pub(crate) const STREAM_PER_THREAD: super::Stream = std::ptr::without_provenance_mut(2);
@@ -148,6 +158,22 @@ functions! {
     cuStreamDestroy_v2(stream: Stream);
     cuStreamSynchronize(stream: Stream);
     cuStreamWaitEvent(stream: Stream, event: Event, flags: c_uint);
+    cuStreamBeginCapture_v2(stream: Stream, mode: c_uint);
+    cuStreamGetCaptureInfo_v2(
+        stream: Stream, status: *mut c_uint, id: *mut u64, graph: *mut Graph, nodes: *mut *const c_void, count: *mut usize,
+    );
+    cuThreadExchangeStreamCaptureMode(mode: *mut c_uint);
+    cuUserObjectCreate(
+        object: *mut UserObject, value: *mut c_void, drop: unsafe extern "C" fn(*mut c_void), references: c_uint,
+        flags: c_uint,
+    );
+    cuUserObjectRelease(object: UserObject, references: c_uint);
+    cuGraphRetainUserObject(graph: Graph, object: UserObject, references: c_uint, flags: c_uint);
+    cuStreamEndCapture(stream: Stream, graph: *mut Graph);
+    cuGraphInstantiateWithFlags(executable: *mut GraphExec, graph: Graph, flags: u64);
+    cuGraphLaunch(executable: GraphExec, stream: Stream);
+    cuGraphDestroy(graph: Graph);
+    cuGraphExecDestroy(executable: GraphExec);
     cuEventCreate(event: *mut Event, flags: c_uint);
     cuEventDestroy_v2(event: Event);
     cuEventRecord(event: Event, stream: Stream);

@@ -2,15 +2,18 @@
 //!
 //! `driver` has the functions that are found when the program runs, `context` the state of a
 //! device. `module` compiles kernels, `queue` launches them, in `event`s' order, of which
-//! `free_events` has those to be used again. `pool` has the memory of buffers; `readback`, `staged`
+//! `free_events` has those to be used again; `graph` launches many at once, and
+//! `joined` adds them to graphs of others. `pool` has the memory of buffers; `readback`, `staged`
 //! and `page_locked` are memory of the host, for copies.
 
 mod context;
 mod driver;
 mod event;
 mod free_events;
+mod graph;
 #[cfg(any(feature = "cust", feature = "cudarc"))]
 mod interop;
+mod joined;
 mod module;
 mod modules;
 mod page_locked;
@@ -20,9 +23,10 @@ mod readback;
 mod shared;
 mod staged;
 
-use super::{Engine, LastUse, Machine, Memory, PoolSizes, Queue, Reused};
+use super::{Engine, EngineGraph, LastUse, Machine, Memory, PoolSizes, Queue, Reused, Step};
 use crate::{Error, Module, Result};
 use context::Primary;
+use graph::CudaGraph;
 use modules::Modules;
 use pool::Pool;
 use queue::CudaQueue;
@@ -132,6 +136,7 @@ unsafe impl Engine for CudaEngine {
     }
 
     fn trim_pool(&self) {
+        joined::drop_gone();
         self.pool.trim(&self.shared.primary);
         self.shared.primary.clear_events();
     }
@@ -165,6 +170,10 @@ unsafe impl Engine for CudaEngine {
     fn legacy_queue(&self) -> Result<Box<dyn Queue>> {
         // SAFETY: null is the legacy stream of every context, which lives as long as the context.
         Ok(Box::new(unsafe { CudaQueue::of_other(self.shared.clone(), ptr::null_mut(), Box::new(())) }))
+    }
+
+    fn graph(&self, steps: &[Step]) -> Result<Option<Box<dyn EngineGraph>>> {
+        Ok(Some(Box::new(CudaGraph::new(&self.shared, steps)?)))
     }
 
     fn load(&self, module: &Module) -> Result<()> {

@@ -2,10 +2,11 @@
 
 use super::driver::{self, Address, constant};
 use super::event::{CudaEvent, cuda_event};
+use super::joined;
 use super::readback::ReadbackBuffer;
 use super::shared::Shared;
-use crate::Result;
-use crate::runtime::engine::{Queue, QueueEvent};
+use crate::runtime::engine::{Kept, Queue, QueueEvent, Step};
+use crate::{Error, Result};
 use gpu_kernels::seam::Kernel;
 use std::any::Any;
 use std::ffi::c_void;
@@ -50,6 +51,36 @@ impl CudaQueue {
     }
 }
 
+/// How strict this thread is beside captures. The drop exchanges it again.
+struct CaptureMode {
+    driver: &'static driver::Driver,
+    mode: u32,
+}
+
+impl CaptureMode {
+    /// Exchanges the mode with the thread's.
+    fn exchange(&mut self) -> driver::Called {
+        // SAFETY: the driver reads and writes a live variable.
+        unsafe { self.driver.cuThreadExchangeStreamCaptureMode(&mut self.mode) }
+    }
+}
+
+impl Drop for CaptureMode {
+    fn drop(&mut self) {
+        // An error means that the context is lost.
+        let _ = self.exchange();
+    }
+}
+
+/// Returns the CUDA queue of a queue.
+pub(super) fn cuda_queue(queue: &dyn Queue) -> Result<&CudaQueue> {
+    queue.as_any().downcast_ref().ok_or_else(|| Error::WrongDevice {
+        what: "a stream",
+        found: "another device".to_owned(),
+        expected: "a CUDA device".to_owned(),
+    })
+}
+
 impl Drop for CudaQueue {
     fn drop(&mut self) {
         let Ok(entered) = self.shared.primary.enter() else { return };
@@ -88,6 +119,23 @@ impl Queue for CudaQueue {
     unsafe fn release_to_foreign(&self, handle: *mut c_void) -> Result<()> {
         let event = CudaEvent::record(&self.shared.primary, self.stream, false)?;
         event.hold_up(handle)
+    }
+
+    unsafe fn is_foreign_captured(&self, handle: *mut c_void) -> Result<bool> {
+        // SAFETY: as the caller promises.
+        Ok(unsafe { joined::graph_of(&self.shared, handle)? }.is_some())
+    }
+
+    unsafe fn join_capture(&self, handle: *mut c_void, steps: &[Step], memory: Kept) -> Result<()> {
+        // SAFETY: as the caller promises.
+        unsafe { joined::join(&self.shared, handle, steps, memory) }
+    }
+
+    fn beside_captures(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        let entered = self.shared.primary.enter()?;
+        let mut mode = CaptureMode { driver: entered.driver, mode: constant::CAPTURE_RELAXED };
+        entered.check(mode.exchange())?;
+        work()
     }
 
     unsafe fn upload(&self, from: &[u8], to: usize) -> Result<()> {

@@ -45,10 +45,11 @@ fn cuda_queue(queue: &dyn Queue) -> &CudaQueue {
 
 impl<T: Plain> Buffer<T> {
     /// Returns the elements in memory that another library can free through the driver. If the
-    /// buffer shares its allocation with other buffers, the result is a copy, made on `stream`.
+    /// buffer shares its allocation with other buffers or a graph, or another library owns it, the
+    /// result is a copy, made on `stream`.
     fn owned_by_driver(self, stream: &Stream) -> Result<Self> {
         let engine = self.engine().as_any().downcast_ref::<CudaEngine>().expect("the buffer is on a CUDA device");
-        if engine.disown(self.at()) {
+        if self.is_owner() && engine.disown(self.at()) {
             return Ok(self);
         }
         let bytes = (self.len() * size_of::<T>()).max(1);
