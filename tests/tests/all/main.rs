@@ -79,6 +79,7 @@ mod primitives {
 }
 
 mod relational {
+    mod bounded;
     mod chains;
     mod dictionary;
     mod distinct;

@@ -37,7 +37,7 @@ pub use columns::{Column, IntoColumn};
 pub use distinct::{Distinct, OnDevice, OnHost, Part, RowIds, Rows, Unique};
 pub use distinct::{factorize, factorize_on, isin, isin_into, isin_on, isin_on_host, unique, unique_on};
 pub use distinct::{mode, mode_on, top_k, top_k_on, value_counts, value_counts_on};
-pub use group_by::{Aggregate, GroupBy, GroupReport, Groups, GroupsOnHost, Method, Order};
+pub use group_by::{Aggregate, Bounded, GroupBy, GroupReport, Groups, GroupsOnHost, Method, Order};
 #[cfg(feature = "arrow")]
 pub(crate) use join::JoinsRows;
 pub use join::{Join, JoinKind, JoinMethod, JoinQuery, JoinReport, JoinWithValues, Joined, JoinedValues};

@@ -1,0 +1,136 @@
+//! Results in memory of a given capacity, whose count of rows only the device knows.
+
+use crate::{Buffer, Device, Error, InputError, Result, Stream};
+use std::fmt;
+
+/// A result of at most a given count of rows, whose count stays on the device. It is computed
+/// without a wait of the host.
+///
+/// ```
+/// use warpnest::relational::Unique;
+/// use warpnest::{Buffer, Device, primitives::Scratch};
+///
+/// let device = Device::best()?;
+/// let (stream, mut scratch) = (device.default_stream(), Scratch::new(&device));
+/// let column = Buffer::from_slice(&device, &[7u32, 3, 7, 7])?;
+/// let query = Unique::of(&column).counts();
+///
+/// let mut found = query.run_bounded(stream, &mut scratch, 100)?; // only queues work
+/// assert_eq!(found.memory().keys.len(), 100);
+/// assert_eq!(found.count().download(stream)?, [2]);
+/// assert_eq!(found.finish(stream)?.keys.len(), 2); // waits
+///
+/// query.run_bounded_into(stream, &mut scratch, &mut found)?; // in the same memory
+/// let found = found.into_result(stream)?;
+/// assert_eq!(found.counts.download(stream)?.iter().sum::<u32>(), 4);
+/// # Ok::<(), warpnest::Error>(())
+/// ```
+///
+/// - **Shapes.** Until [`Bounded::finish`] succeeds, the columns in [`Bounded::memory`] that have an
+///   element for each row of the result have `capacity` elements. The first `count` of these are
+///   the result, and the others are unspecified. Ids have an element for each row of the input.
+/// - **More rows than the capacity.** The count is then some number above the capacity, and all
+///   columns are unspecified, but each element is a valid value. The work ends early, and
+///   [`Bounded::finish`] returns an error. The memory can be used again.
+/// - **No wait, no allocation.** `run_bounded_into` queues kernels, fills and copies on the device. It
+///   allocates nothing if an earlier call had as many rows and the same scratch. So it can be
+///   captured into a CUDA graph, if the columns are buffers; slices are first copied to a GPU.
+pub struct Bounded<R> {
+    memory: R,
+    /// The count of rows: one word.
+    count: Buffer<u64>,
+    capacity: usize,
+    /// Whether the last query was queued, so that `count` will be its count.
+    is_queued: bool,
+    of: Rows<R>,
+}
+
+/// What the rows of a bounded result are.
+pub(in crate::relational) struct Rows<R> {
+    /// The name of several rows in error messages.
+    pub name: &'static str,
+    /// Sets the count of rows, for which there is memory.
+    pub set_length: fn(&mut R, usize),
+}
+
+/// The most rows of a result, and the memory for their count, which is one word.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::relational) struct Bound<'b> {
+    pub capacity: usize,
+    pub count: &'b Buffer<u64>,
+}
+
+impl<R> Bounded<R> {
+    /// Returns a result without rows. Its memory is still to be allocated.
+    pub(in crate::relational) fn new(device: &Device, capacity: usize, memory: R, of: Rows<R>) -> Result<Self> {
+        Ok(Self { memory, count: Buffer::uninitialized(device, 1)?, capacity, is_queued: false, of })
+    }
+
+    /// Fails unless the memory is on `device`.
+    pub(in crate::relational) fn check_device(&self, device: &Device) -> Result<()> {
+        self.count.check_device("the memory of the result", device)
+    }
+
+    /// Replaces the result by what `queue` queues. After an error there are no rows.
+    pub(in crate::relational) fn refill(&mut self, queue: impl FnOnce(&mut R, Bound<'_>) -> Result<()>) -> Result<()> {
+        let Self { memory, count, capacity, is_queued, of } = self;
+        let done = queue(memory, Bound { capacity: *capacity, count });
+        *is_queued = done.is_ok();
+        if done.is_err() {
+            (of.set_length)(memory, 0);
+        }
+        done
+    }
+
+    /// Returns the most rows of the result.
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Returns the count of rows, one word on the device, or some number above the capacity if there
+    /// are more rows than that. Later work on any stream can read it.
+    pub fn count(&self) -> &Buffer<u64> {
+        &self.count
+    }
+
+    /// Returns the memory of the result, of which the first [`Bounded::count`] rows are the result,
+    /// unless that exceeds the capacity.
+    pub fn memory(&self) -> &R {
+        &self.memory
+    }
+
+    /// Waits for the count of rows, shortens the columns to it, and returns them. The memory stays
+    /// here for the next query. After an error it is unchanged, and a query with fewer rows can use
+    /// it.
+    ///
+    /// # Errors
+    /// [`InputError::OverCapacity`] if there are more rows than the capacity;
+    /// [`Error::WrongDevice`], [`Error::Driver`].
+    pub fn finish(&mut self, stream: &Stream) -> Result<&R> {
+        if self.is_queued {
+            let (found, capacity) = (self.count.download_at(stream, 0)?, self.capacity as u64);
+            if found > capacity {
+                return Err(Error::Input(InputError::OverCapacity { what: self.of.name, found, capacity }));
+            }
+            (self.of.set_length)(&mut self.memory, found as usize);
+        }
+        Ok(&self.memory)
+    }
+
+    /// Returns the result as [`Bounded::finish`] does, with its memory. To keep the memory if there
+    /// are too many rows, call that first.
+    ///
+    /// # Errors
+    /// As for [`Bounded::finish`].
+    pub fn into_result(mut self, stream: &Stream) -> Result<R> {
+        self.finish(stream)?;
+        Ok(self.memory)
+    }
+}
+
+impl<R: fmt::Debug> fmt::Debug for Bounded<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { memory, capacity, .. } = self;
+        f.debug_struct("Bounded").field("capacity", capacity).field("memory", memory).finish_non_exhaustive()
+    }
+}
