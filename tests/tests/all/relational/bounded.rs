@@ -17,7 +17,7 @@ use warpnest_tests::{
 type Found<K> = Bounded<OnDevice<K, u32, u32, u32>>;
 
 /// Checks the error of a result that has more rows than the capacity, whose memory must be kept.
-fn check_over<R>(device: &Device, found: &mut Bounded<R>, what: &str) -> Result<(), TestCaseError> {
+pub fn check_over<R>(device: &Device, found: &mut Bounded<R>, what: &str) -> Result<(), TestCaseError> {
     let stream = device.default_stream();
     let count = found.count().download(stream).unwrap();
     prop_assert!(count.len() == 1 && count[0] > found.capacity() as u64, "{:?} of {}", count, found.capacity());

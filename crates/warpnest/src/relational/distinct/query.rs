@@ -210,7 +210,8 @@ impl<'q, K: Key, I: Part, C: Part, F: Part> Unique<'q, K, I, C, F> {
         capacity: usize,
     ) -> Result<Bounded<OnDevice<K, I, C, F>>> {
         let device = scratch.device().clone();
-        let memory = given::<K, I, C, F>(Parts::new(&device, &self.wanted())?);
+        let keys = Buffer::zeroed(&device, capacity)?;
+        let memory = given::<K, I, C, F>(Parts { keys, ..Parts::new(&device, &self.wanted())? });
         let set_length = |found: &mut OnDevice<K, I, C, F>, keys: usize| {
             found.keys.set_length(keys);
             C::set_length(&mut found.counts, keys);

@@ -61,7 +61,8 @@ pub(in crate::relational) struct Bound<'b> {
 }
 
 impl<R> Bounded<R> {
-    /// Returns a result without rows. Its memory is still to be allocated.
+    /// Returns a result without rows. The memory has keys for the capacity, which are 0; the rest is
+    /// still to be allocated.
     pub(in crate::relational) fn new(device: &Device, capacity: usize, memory: R, of: Rows<R>) -> Result<Self> {
         Ok(Self { memory, count: Buffer::uninitialized(device, 1)?, capacity, is_queued: false, of })
     }

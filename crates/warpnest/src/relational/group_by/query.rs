@@ -242,9 +242,9 @@ impl<'q, K: Key> GroupBy<'q, K> {
     /// [`Bounded::finish`] waits for their count.
     pub fn run_bounded(&self, stream: &Stream, scratch: &mut Scratch, capacity: usize) -> Result<Bounded<Groups<K>>> {
         let device = scratch.device().clone();
-        let Memory { keys, columns } = Memory::new(&self.query, &device)?;
-        let groups =
-            Groups { keys: typed(keys), columns, report: GroupReport::of(Method::Hash), query: self.query.number };
+        let Memory { columns, .. } = Memory::<K::Word>::new(&self.query, &device)?;
+        let keys = Buffer::zeroed(&device, capacity)?;
+        let groups = Groups { keys, columns, report: GroupReport::of(Method::Hash), query: self.query.number };
         let rows = Rows { name: "groups", set_length: Groups::set_length };
         let mut groups = Bounded::new(&device, capacity, groups, rows)?;
         self.run_bounded_into(stream, scratch, &mut groups)?;
