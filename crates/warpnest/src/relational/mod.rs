@@ -3,7 +3,8 @@
 //! [`Join`] returns the pairs of rows of two tables whose keys are equal. [`WideJoin`] does the
 //! same for keys of any number of columns, which may contain texts. [`GroupBy`] aggregates other
 //! columns for each key; [`GroupBy::run`] returns the groups on the host, and [`GroupBy::run_on`]
-//! on the device.
+//! on the device. With a capacity for the result, [`GroupBy::run_bounded`],
+//! [`Unique::run_bounded`] and [`KeptSide::join_bounded`] leave its count there ([`Bounded`]).
 //!
 //! ```
 //! use warpnest::Device;

@@ -26,15 +26,19 @@ use std::fmt;
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 ///
-/// - **Shapes.** Until [`Bounded::finish`] succeeds, the columns in [`Bounded::memory`] that have an
-///   element for each row of the result have `capacity` elements. The first `count` of these are
-///   the result, and the others are unspecified. Ids have an element for each row of the input.
-/// - **More rows than the capacity.** The count is then some number above the capacity, and all
-///   columns are unspecified, but each element is a valid value. The work ends early, and
-///   [`Bounded::finish`] returns an error. The memory can be used again.
-/// - **No wait, no allocation.** `run_bounded_into` queues kernels, fills and copies on the device. It
-///   allocates nothing if an earlier call had as many rows and the same scratch. So it can be
-///   captured into a CUDA graph, if the columns are buffers; slices are first copied to a GPU.
+/// [`Unique::run_bounded`](crate::relational::Unique::run_bounded),
+/// [`GroupBy::run_bounded`](crate::relational::GroupBy::run_bounded) and
+/// [`KeptSide::join_bounded`](crate::relational::KeptSide::join_bounded) return such results.
+///
+/// - **Shapes.** After a query the columns in [`Bounded::memory`] have `capacity` elements, of which
+///   the first `count` are the result, and the others are unspecified. [`Bounded::finish`] shortens
+///   the columns to the count. Only ids always have an element for each row of the input.
+/// - **More rows than the capacity.** The count is then above the capacity, and all columns are
+///   unspecified, but each element is a valid value. [`Bounded::finish`] returns an error, and the
+///   memory can be used again.
+/// - **No wait, no allocation.** The call that queues the next query into this memory does not wait.
+///   It allocates nothing if the query before it had the same scratch and at least as many rows.
+///   Columns should be buffers, because slices are first copied to a GPU.
 pub struct Bounded<R> {
     memory: R,
     /// The count of rows: one word.

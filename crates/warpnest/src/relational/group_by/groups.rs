@@ -51,8 +51,8 @@ pub struct GroupReport {
     /// The method that was used, which is never [`Method::Auto`].
     pub method: Method,
     /// The count of groups that a sample of the keys suggests, if there was one, or the count
-    /// itself where no sample was needed. The estimate is low if most rows have few keys, and many
-    /// keys have few rows.
+    /// itself where no sample was needed. In a [`Bounded`](super::Bounded) result it is `None`. The
+    /// estimate is low if most rows have few keys, and many keys have few rows.
     pub estimated_groups: Option<u64>,
     /// The count of rows with frequent keys, which were aggregated in one pass.
     pub hot_rows: u64,
