@@ -238,8 +238,8 @@ fn a_million_rows() {
     }
 }
 
-/// Checks many rows with far more keys than the capacity. If blocks went on, or if probes went on
-/// through the full table, this would take hours.
+/// Checks many rows with far more keys than the capacity. If probes went on through the full table,
+/// this would take hours.
 #[test]
 fn far_too_small_a_capacity_is_found_soon() {
     for engine in large_engines() {
