@@ -1,6 +1,6 @@
 //! Distinct keys with ids, counts and first rows on a GPU. One table in memory gives all of them
-//! for few rows, or with a bound for the keys. For more rows, a group-by finds the keys, and a lookup of all rows in a map of
-//! these keys finds the ids.
+//! for few rows, or with a bound for the keys. For more rows, a group-by finds the keys, and a
+//! lookup of all rows in a map of these keys finds the ids.
 //!
 //! A key with only one row need not be in the map, because a row whose key is not found must be
 //! that row. If many keys must have only one row, the map contains only the other keys.

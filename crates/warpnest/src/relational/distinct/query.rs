@@ -190,7 +190,8 @@ impl<'q, K: Key, I: Part, C: Part, F: Part> Unique<'q, K, I, C, F> {
     }
 
     /// Queues computing at most `capacity` keys on `stream`, without waiting for their count, which
-    /// stays on the device ([`Bounded`] has an example). The scratch should be kept for later calls.
+    /// stays on the device ([`Bounded`] has an example). The scratch should be kept for later
+    /// calls.
     ///
     /// All rows are added to one hash table in memory, whose slots are for the capacity, or for the
     /// rows if they are fewer. There are two to four slots for each key, of 4 bytes each, or of 8
@@ -202,7 +203,8 @@ impl<'q, K: Key, I: Part, C: Part, F: Part> Unique<'q, K, I, C, F> {
     /// [`Order::Any`]; [`InputError::TooManyItems`](crate::InputError::TooManyItems) if there are
     /// more than 2^32 - 1 rows; [`Error::OutOfMemory`](crate::Error::OutOfMemory),
     /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
-    /// More keys than the capacity are an error only when [`Bounded::finish`] waits for their count.
+    /// More keys than the capacity are an error only when [`Bounded::finish`] waits for their
+    /// count.
     pub fn run_bounded(
         &self,
         stream: &Stream,

@@ -30,15 +30,15 @@ use std::fmt;
 /// [`GroupBy::run_bounded`](crate::relational::GroupBy::run_bounded) and
 /// [`KeptSide::join_bounded`](crate::relational::KeptSide::join_bounded) return such results.
 ///
-/// - **Shapes.** After a query the columns in [`Bounded::memory`] have `capacity` elements, of which
-///   the first `count` are the result, and the others are unspecified. [`Bounded::finish`] shortens
-///   the columns to the count. Only ids always have an element for each row of the input.
+/// - **Shapes.** After a query the columns in [`Bounded::memory`] have `capacity` elements, of
+///   which the first `count` are the result, and the others are unspecified. [`Bounded::finish`]
+///   shortens the columns to the count. Only ids always have an element for each row of the input.
 /// - **More rows than the capacity.** The count is then above the capacity, and all columns are
 ///   unspecified, but each element is a valid value. [`Bounded::finish`] returns an error, and the
 ///   memory can be used again.
-/// - **No wait, no allocation.** The call that queues the next query into this memory does not wait.
-///   It allocates nothing if the query before it had the same scratch and at least as many rows.
-///   Columns should be buffers, because slices are first copied to a GPU.
+/// - **No wait, no allocation.** The call that queues the next query into this memory does not
+///   wait. It allocates nothing if the query before it had the same scratch and at least as many
+///   rows. Columns should be buffers, because slices are first copied to a GPU.
 pub struct Bounded<R> {
     memory: R,
     /// The count of rows: one word.
@@ -65,8 +65,8 @@ pub(in crate::relational) struct Bound<'b> {
 }
 
 impl<R> Bounded<R> {
-    /// Returns a result without rows. The memory has keys for the capacity, which are 0; the rest is
-    /// still to be allocated.
+    /// Returns a result without rows. If it has keys, there is memory for the capacity, which is 0;
+    /// other memory may still have to be allocated.
     pub(in crate::relational) fn new(device: &Device, capacity: usize, memory: R, of: Rows<R>) -> Result<Self> {
         Ok(Self { memory, count: Buffer::uninitialized(device, 1)?, capacity, is_queued: false, of })
     }
@@ -92,8 +92,8 @@ impl<R> Bounded<R> {
         self.capacity
     }
 
-    /// Returns the count of rows, one word on the device, or some number above the capacity if there
-    /// are more rows than that. Later work on any stream can read it.
+    /// Returns the count of rows, one word on the device, or some number above the capacity if
+    /// there are more rows than that. Later work on any stream can read it.
     pub fn count(&self) -> &Buffer<u64> {
         &self.count
     }

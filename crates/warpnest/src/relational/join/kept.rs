@@ -166,7 +166,8 @@ impl<K: Key> KeptSide<K> {
     /// let customers = KeptSide::new(&device, &[10u32, 20, 20])?;
     /// let orders = Buffer::from_slice(&device, &[20u32, 30])?;
     ///
-    /// let mut pairs = customers.join_bounded(JoinKind::Inner, stream, &mut scratch, &orders, 100)?;
+    /// let kind = JoinKind::Inner;
+    /// let mut pairs = customers.join_bounded(kind, stream, &mut scratch, &orders, 100)?;
     /// assert_eq!(pairs.count().download(stream)?, [2]);
     /// assert_eq!(pairs.finish(stream)?.left_rows().download(stream)?, [0, 0]);
     /// # Ok::<(), warpnest::Error>(())
@@ -175,9 +176,9 @@ impl<K: Key> KeptSide<K> {
     /// If there are more pairs than the capacity, the count is right.
     ///
     /// # Errors
-    /// [`InputError::NotBounded`] if the rows of this side are joined by
-    /// [`JoinMethod::Split`] ([`KeptSide::method`]); and the errors of [`KeptSide::join_into`]. More
-    /// pairs than the capacity are an error only when [`Bounded::finish`] waits for their count.
+    /// [`InputError::NotBounded`] if the rows of this side are joined by [`JoinMethod::Split`]
+    /// ([`KeptSide::method`]); and the errors of [`KeptSide::join_into`]. More pairs than the
+    /// capacity are an error only when [`Bounded::finish`] waits for their count.
     pub fn join_bounded<'q>(
         &self,
         kind: JoinKind,
