@@ -80,6 +80,7 @@ mod primitives {
 }
 
 mod relational {
+    pub mod bounded;
     mod chains;
     mod dictionary;
     mod distinct;
@@ -88,6 +89,7 @@ mod relational {
     mod hash;
     mod hot;
     mod join;
+    mod join_bounded;
     mod join_chunks;
     mod join_forms;
     mod join_nulls;

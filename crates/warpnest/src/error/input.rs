@@ -105,6 +105,28 @@ pub enum InputError {
     )]
     ForeignAggregate,
 
+    /// A query with a capacity would have to wait for the device before it could go on.
+    #[error(
+        "a query with a capacity does not wait, and {what} needs that: leave it out, or run the query without a capacity"
+    )]
+    NotBounded {
+        /// The requested part that needs a wait.
+        what: &'static str,
+    },
+
+    /// A result has more rows than the capacity that was given for it.
+    #[error(
+        "there are at least {found} {what}, and the capacity is {capacity}: run the query with a larger capacity, or without one"
+    )]
+    OverCapacity {
+        /// The name of the rows.
+        what: &'static str,
+        /// The count of rows at which the query gave up.
+        found: u64,
+        /// The given capacity.
+        capacity: u64,
+    },
+
     /// The columns of the rows have other types than the columns of the rows that already have ids.
     #[error(
         "rows of the columns {given:?} were given, and those that have ids are of {held:?}: give columns of these types in this order, or take \

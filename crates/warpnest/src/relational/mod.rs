@@ -3,7 +3,8 @@
 //! [`Join`] returns the pairs of rows of two tables whose keys are equal. [`WideJoin`] does the
 //! same for keys of any number of columns, which may contain texts. [`GroupBy`] aggregates other
 //! columns for each key; [`GroupBy::run`] returns the groups on the host, and [`GroupBy::run_on`]
-//! on the device.
+//! on the device. With a capacity for the result, [`GroupBy::run_bounded`],
+//! [`Unique::run_bounded`] and [`KeptSide::join_bounded`] leave its count there ([`Bounded`]).
 //!
 //! ```
 //! use warpnest::Device;
@@ -39,7 +40,7 @@ pub use distinct::{
     factorize, factorize_on, isin, isin_flags_into, isin_into, isin_on, isin_on_host, unique, unique_on,
 };
 pub use distinct::{mode, mode_on, top_k, top_k_on, value_counts, value_counts_on};
-pub use group_by::{Aggregate, GroupBy, GroupReport, Groups, GroupsOnHost, Method, Order};
+pub use group_by::{Aggregate, Bounded, GroupBy, GroupReport, Groups, GroupsOnHost, Method, Order};
 #[cfg(feature = "arrow")]
 pub(crate) use join::JoinsRows;
 pub use join::{Join, JoinKind, JoinMethod, JoinQuery, JoinReport, JoinWithValues, Joined, JoinedValues};

@@ -1,7 +1,9 @@
-//! Group-by of few rows: all blocks add their rows to one hash table in the device's memory.
+//! Group-by by one hash table in the device's memory, to which all blocks add their rows.
 //!
 //! The other ways divide the rows by what a sample says of them, which takes several launches and
-//! waits. Below about a million rows these take longer than the rows.
+//! waits. Below about a million rows these take longer than the rows. With a capacity for the keys
+//! nothing may wait, so the table takes any count of rows. It then may have too few slots: the
+//! count of keys exceeds the capacity, and the rest of the rows is left out.
 
 use super::in_memory::{Aggregate, GroupsOut, InMemory};
 use super::on_chip::{MAX_ROWS, OnChip};
@@ -14,6 +16,9 @@ use crate::types::{KeyWord, Payload, Scalar, WordOf};
 const THREADS: u32 = 512;
 /// The count of cells of a block's own table, which is on chip.
 const CELLS: u32 = 2 * THREADS;
+/// The count of steps of a probe after which it looks whether there are too many keys, a power of
+/// two.
+const STEPS: u32 = 64;
 
 /// The scalar arguments of [`GroupRows`].
 #[derive(Clone, Copy, Debug)]
@@ -27,15 +32,15 @@ pub struct GroupRowsParams {
     pub column: ColumnParams,
     /// The count of rows.
     pub rows: u64,
-    /// The bits of the index of a slot, at least 1. There are more slots than rows.
+    /// The bits of the index of a slot, at least 1. There are more slots than the capacity.
     pub slot_bits: u32,
-    /// 0.
-    pub padding: u32,
+    /// The most keys. If there are more, the rows of some keys are left out.
+    pub capacity: u32,
 }
 
 /// The row of a thread.
 struct Row<K, W> {
-    /// The key, if the row exists.
+    /// The key, if the row exists and is not left out.
     key: Option<K>,
     value: W,
     /// The cell of the key in the block's table.
@@ -50,10 +55,13 @@ kernel! {
     /// `counts`, `minima` and `maxima`, which become what [`HotPass`](super::HotPass) computes. All
     /// are 0 at first.
     ///
+    /// If there are more keys than the capacity, `groups` becomes some count above the capacity,
+    /// and the other outputs are unspecified.
+    ///
     /// `slots_of_rows` becomes the slot of each row. What is not wanted is null, and so is `values`
     /// without a column of values.
     GroupRows<K: KeyWord, V: Payload>, "group_rows", threads 512,
-        dynamic words: u32 = |kernel| kernel.on_chip(()).end;
+        dynamic words: u32 = |kernel| kernel.on_chip(()).end + 1;
     {
         keys: Global<K>, values: Global<WordOf<V>>, slots: Global<u32>, sums: Global<u64>, counts: Global<u32>,
         minima: Global<WordOf<V>>, maxima: Global<WordOf<V>>, slots_of_rows: Global<u32>, groups: Global<u64>,
@@ -73,9 +81,13 @@ impl<K: KeyWord, V: Payload> GroupRows<K, V> {
         let plan = args.plan;
         let chip = args.on_chip(words);
         let held = words.cast::<K>();
+        // The word of the count of keys that the block has found first, and has not yet added to
+        // `groups`.
+        let new_keys = chip.end;
         let first = block.first_thread();
         let mut threads = block.local(|_| Row { key: None, value: Default::default(), cell: 0 });
         block.phase(&mut threads, |thread, row| {
+            let groups = if thread == 0 { args.groups.atomic(0).load() } else { 0 };
             let mut word = Self::CELLS_AT + thread;
             while word < chip.end {
                 words.set(word, 0);
@@ -90,10 +102,17 @@ impl<K: KeyWord, V: Payload> GroupRows<K, V> {
                 held.set(thread, key);
                 row.key = Some(key);
             }
+            if thread == 0 {
+                words.set(new_keys, (groups > plan.capacity as u64) as u32);
+            }
         });
         // Rows are added on chip first, because rows of a frequent key would wait for each other in
         // memory.
         block.phase(&mut threads, |thread, row| {
+            // Once there are too many keys, a block has nothing left to do.
+            if words.get(new_keys) != 0 {
+                row.key = None;
+            }
             let Some(key) = row.key else { return };
             // A cell holds the first thread with its key, as a word that is the greater the earlier
             // the thread is, and never 0.
@@ -116,21 +135,23 @@ impl<K: KeyWord, V: Payload> GroupRows<K, V> {
             row.cell = cell;
             chip.add::<1, WordOf<V>>([chip.low + cell; MAX_ROWS], [row.value; MAX_ROWS]);
         });
-        let new_keys = block.count(&mut threads, |thread, row| {
-            let Some(key) = row.key else { return false };
+        block.phase(&mut threads, |thread, row| {
+            let Some(key) = row.key else { return };
             if words.get(Self::CELLS_AT + row.cell) != THREADS - thread {
-                return false;
+                return;
             }
-            let (slot, is_new) = args.find_or_take(key, first as u32 + thread);
+            let Some(slot) = args.find_or_take(key, first as u32 + thread, (words, new_keys)) else { return };
             words.set(Self::SLOTS_AT + row.cell, slot);
             args.aggregates().add(slot as u64, args.aggregate(chip, row.cell));
-            is_new
         });
         block.each(&mut threads, |thread, row| {
-            if thread == 0 && new_keys != 0 {
-                args.groups.atomic(0).fetch_add(new_keys as u64);
+            if row.key.is_none() {
+                return;
             }
-            if row.key.is_some() && !args.slots_of_rows.is_null() {
+            if thread == 0 {
+                args.add_new((words, new_keys));
+            }
+            if !args.slots_of_rows.is_null() {
                 args.slots_of_rows.store(first + thread as u64, words.get(Self::SLOTS_AT + row.cell));
             }
         });
@@ -161,30 +182,48 @@ impl<K: KeyWord, V: Payload> GroupRows<K, V> {
         }
     }
 
-    /// Returns the slot of the key of a row, and whether no block had found the key before.
+    /// Returns the slot of the key of a row, or `None` if there are more keys than the capacity. If
+    /// no block had found the key before, it is counted by the word `new_keys`.
     #[inline(always)]
-    fn find_or_take(&self, key: K, row: u32) -> (u32, bool) {
+    fn find_or_take(&self, key: K, row: u32, (words, new_keys): (impl Shared<u32>, u32)) -> Option<u32> {
         let Self { keys, slots, plan, .. } = *self;
-        let mask = (1 << plan.slot_bits) - 1;
-        let mut slot = (key.mix(plan.a, plan.b) >> (32 - plan.slot_bits)) & mask;
-        // At most as many steps as slots, which are more than rows: an empty one ends it.
+        let mask = u32::MAX >> (32 - plan.slot_bits);
+        let first = key.mix(plan.a, plan.b) >> (32 - plan.slot_bits);
+        let (mut slot, mut pause) = (first, first.wrapping_add(STEPS) & mask);
+        // At most as many steps as slots: a probe of all slots ends at a pause.
         loop {
             let at = slots.atomic(slot as u64);
             let mut found = at.load();
             if found == 0 {
                 found = at.compare_exchange(0, !row);
                 if found == 0 {
-                    return (slot, true);
+                    words.fetch_add(new_keys, 1);
+                    return Some(slot);
                 }
             }
             if keys.load_read_only(!found as u64) == key {
                 if found < !row {
                     at.fetch_max(!row);
                 }
-                return (slot, false);
+                return Some(slot);
             }
-            slot = (slot + 1) & mask;
+            slot = slot.wrapping_add(1) & mask;
+            if slot == pause {
+                // Blocks that run at the same time may fill all slots. Probes of a full table would
+                // take long, so each of them adds its block's keys, which soon ends all of them.
+                if slot == first || self.add_new((words, new_keys)) > plan.capacity as u64 {
+                    return None;
+                }
+                pause = pause.wrapping_add(STEPS) & mask;
+            }
         }
+    }
+
+    /// Adds the keys that the block has found first to the count of keys, and returns the count.
+    #[inline(always)]
+    fn add_new(&self, (words, new_keys): (impl Shared<u32>, u32)) -> u64 {
+        let (groups, new) = (self.groups.atomic(0), words.exchange(new_keys, 0) as u64);
+        if new == 0 { groups.load() } else { groups.fetch_add(new) + new }
     }
 }
 

@@ -1,7 +1,9 @@
 //! Words of 32 or 64 bits, of which only the size is known.
 
 use super::column::OnDevice;
+use crate::primitives::Scratch;
 use crate::runtime::stream::Batch;
+use crate::types::Plain;
 use crate::{Buffer, Device, Result, Stream, Value};
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::{Scalar, ValueWord};
@@ -32,8 +34,18 @@ impl Words {
     /// there is too little.
     pub(crate) fn resize(&mut self, device: &Device, length: usize) -> Result<()> {
         match self {
-            Self::Narrow(words) => words.fit_at_least(device, length).map(|()| words.set_length(length)),
-            Self::Wide(words) => words.fit_at_least(device, length).map(|()| words.set_length(length)),
+            Self::Narrow(words) => words.fit_at_least(device, length)?,
+            Self::Wide(words) => words.fit_at_least(device, length)?,
+        }
+        self.set_length(length);
+        Ok(())
+    }
+
+    /// Sets the count of words, for which there is memory.
+    pub(crate) fn set_length(&mut self, length: usize) {
+        match self {
+            Self::Narrow(words) => words.set_length(length),
+            Self::Wide(words) => words.set_length(length),
         }
     }
 
@@ -66,12 +78,23 @@ impl Words {
         }
     }
 
-    /// Returns another buffer with the same words.
-    pub(crate) fn duplicate(&self, stream: &Stream, device: &Device) -> Result<Self> {
-        Ok(match self {
-            Self::Narrow(words) => Self::Narrow(words.duplicate(stream, device)?),
-            Self::Wide(words) => Self::Wide(words.duplicate(stream, device)?),
+    /// Queues copying the words to the memory of other words, and returns these. Allocates memory
+    /// only if there is too little, or if it is for words of another size.
+    pub(crate) fn copied_to(&self, memory: Self, stream: &Stream, device: &Device) -> Result<Self> {
+        Ok(match (self, memory) {
+            (Self::Narrow(words), Self::Narrow(memory)) => Self::Narrow(copied(words, memory, stream, device)?),
+            (Self::Wide(words), Self::Wide(memory)) => Self::Wide(copied(words, memory, stream, device)?),
+            (Self::Narrow(words), Self::Wide(_)) => Self::Narrow(words.duplicate(stream, device)?),
+            (Self::Wide(words), Self::Narrow(_)) => Self::Wide(words.duplicate(stream, device)?),
         })
+    }
+
+    /// Gives the memory of the words to the scratch.
+    pub(crate) fn give_back(self, scratch: &mut Scratch) {
+        match self {
+            Self::Narrow(words) => scratch.give_back(words),
+            Self::Wide(words) => scratch.give_back(words),
+        }
     }
 
     /// Returns the words as an array for a batch to write, whatever their size.
@@ -81,6 +104,13 @@ impl Words {
             Self::Wide(words) => batch.write(words),
         }
     }
+}
+
+fn copied<T: Plain>(words: &Buffer<T>, mut memory: Buffer<T>, stream: &Stream, device: &Device) -> Result<Buffer<T>> {
+    memory.fit_at_least(device, words.len())?;
+    memory.set_length(words.len());
+    memory.copy_from(stream, words)?;
+    Ok(memory)
 }
 
 /// A function that returns the words of a column on a device.

@@ -19,6 +19,6 @@ pub(super) fn compute<K: Key>(
 ) -> Result<Parts<K>> {
     match encoding_cores(stream, wanted) {
         Some(cores) => on_cores(stream, scratch, keys, wanted, (memory, cores)),
-        None => on_device(stream, scratch, keys, wanted, memory),
+        None => on_device(stream, scratch, keys, wanted, memory, None),
     }
 }

@@ -1,6 +1,6 @@
 //! Distinct keys with ids, counts and first rows on a GPU. One table in memory gives all of them
-//! for few rows. For more rows, a group-by finds the keys, and a lookup of all rows in a map of
-//! these keys finds the ids.
+//! for few rows, or with a bound for the keys. For more rows, a group-by finds the keys, and a
+//! lookup of all rows in a map of these keys finds the ids.
 //!
 //! A key with only one row need not be in the map, because a row whose key is not found must be
 //! that row. If many keys must have only one row, the map contains only the other keys.
@@ -12,6 +12,7 @@ use crate::page::{PageConfig, PageTable};
 use crate::primitives::{Scratch, check_items, invert, iota, scatter, select, selected};
 use crate::relational::Order;
 use crate::relational::columns::{Words, typed};
+use crate::relational::group_by::bounded::Bound;
 use crate::relational::group_by::hot_and_bins::ChipInput;
 use crate::relational::group_by::memory::{Memory, permuted};
 use crate::relational::group_by::outputs::Computed;
@@ -23,7 +24,8 @@ use crate::{Buffer, Key, Result, Stream};
 use gpu_kernels::column_values::ColumnParams;
 use gpu_kernels::types::Nothing;
 
-/// Returns the distinct keys and the other wanted parts, in the given memory.
+/// Returns the distinct keys and the other wanted parts, in the given memory. With a bound, their
+/// order is any, and nothing waits for their count.
 ///
 /// # Errors
 /// As for [`GroupBy::run_on`] and for a [`PageMap`](crate::PageMap)'s build.
@@ -33,11 +35,13 @@ pub(super) fn on_device<K: Key>(
     keys: &Buffer<K>,
     wanted: &Wanted,
     memory: Parts<K>,
+    bound: Option<Bound<'_>>,
 ) -> Result<Parts<K>> {
-    let rows = check_items(keys.len())? as usize;
+    let rows = check_items(keys.len())?;
     let column = Column { stream, keys, wanted };
-    let (groups, ids) = match fits_table(stream.machine(), rows as u64) && wanted.order != Order::ByKey {
-        true => column.in_table(scratch, memory)?,
+    let is_small = fits_table(stream.machine(), rows) && wanted.order != Order::ByKey;
+    let (groups, ids) = match is_small || bound.is_some() {
+        true => column.in_table(scratch, memory, bound)?,
         false => column.by_group_by(scratch, memory)?,
     };
     let mut wanted_or_free = |numbers: Option<Buffer<u32>>, is_wanted: bool| match numbers {
@@ -81,8 +85,13 @@ struct Column<'c, K> {
 }
 
 impl<K: Key> Column<'_, K> {
-    /// Returns the groups and the ids of few rows, which one table in memory gives.
-    fn in_table(&self, scratch: &mut Scratch, memory: Parts<K>) -> Result<(Groups<K>, Option<Buffer<u32>>)> {
+    /// Returns the groups and the ids, which one table in memory gives.
+    fn in_table(
+        &self,
+        scratch: &mut Scratch,
+        memory: Parts<K>,
+        bound: Option<Bound<'_>>,
+    ) -> Result<(Groups<K>, Option<Buffer<u32>>)> {
         let Self { stream, keys, wanted } = *self;
         let by_first = wanted.order == Order::FirstSeen;
         let Parts { keys: keys_out, ids, counts, first_rows } = memory;
@@ -97,7 +106,7 @@ impl<K: Key> Column<'_, K> {
             Computed::<K::Word, u32> { keys: keys_out.into_words(), counts, sums: None, minima: None, maxima: None };
         let answer = if by_first { Answer::FirstRow } else { Answer::Group };
         let of_rows = OfRows { firsts: firsts.as_mut(), answers: ids.as_mut().map(|ids| (ids, answer)) };
-        group_in_table::<K::Word, Nothing>(stream, scratch, input, &mut computed, of_rows)?;
+        group_in_table::<K::Word, Nothing>(stream, scratch, input, &mut computed, of_rows, bound)?;
         let groups = Groups { keys: typed(computed.keys), counts: computed.counts, firsts };
         let Some(ids) = ids.as_mut().filter(|_| by_first) else { return Ok((groups, ids)) };
         let of_rows = Rows { rows: keys.len() as u64, ids: 0, by_first };

@@ -32,6 +32,10 @@ pub trait Part: sealed::Sealed {
     /// Takes the buffer, if there is one, and leaves an empty buffer in its place.
     #[doc(hidden)]
     fn take(numbers: &mut Self::OnDevice) -> Option<Buffer<u32>>;
+
+    /// Sets the count of elements, for which there is memory.
+    #[doc(hidden)]
+    fn set_length(numbers: &mut Self::OnDevice, length: usize);
 }
 
 impl Part for () {
@@ -46,6 +50,8 @@ impl Part for () {
     fn take((): &mut ()) -> Option<Buffer<u32>> {
         None
     }
+
+    fn set_length((): &mut (), _: usize) {}
 }
 
 impl Part for u32 {
@@ -63,6 +69,10 @@ impl Part for u32 {
 
     fn take(numbers: &mut Buffer<Self>) -> Option<Buffer<Self>> {
         Some(numbers.take())
+    }
+
+    fn set_length(numbers: &mut Buffer<Self>, length: usize) {
+        numbers.set_length(length);
     }
 }
 

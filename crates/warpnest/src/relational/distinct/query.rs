@@ -7,8 +7,9 @@ use super::parts::{Encoded, Part, Parts, Wanted};
 use crate::primitives::{Scratch, check_items};
 use crate::relational::Order;
 use crate::relational::columns::{Column, IntoColumn};
+use crate::relational::group_by::bounded::{Bounded, Rows};
 use crate::runtime::lent::Output;
-use crate::{Buffer, Device, Key, Result, Stream};
+use crate::{Buffer, Device, InputError, Key, Result, Stream};
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -135,7 +136,7 @@ impl<'q, K: Key, I: Part, C: Part, F: Part> Unique<'q, K, I, C, F> {
         let mut scratch = Scratch::new(device);
         let Some(cores) = encoding_cores(stream, &wanted) else {
             let Parts { keys, ids, counts, first_rows } =
-                on_device(stream, &mut scratch, &keys, &wanted, Parts::new(device, &wanted)?)?;
+                on_device(stream, &mut scratch, &keys, &wanted, Parts::new(device, &wanted)?, None)?;
             let host = |numbers: Option<Buffer<u32>>| match numbers {
                 Some(numbers) => numbers.download(stream),
                 None => Ok(Vec::new()),
@@ -184,14 +185,70 @@ impl<'q, K: Key, I: Part, C: Part, F: Part> Unique<'q, K, I, C, F> {
     /// As for [`Unique::run_on`].
     pub fn run_into(&self, stream: &Stream, scratch: &mut Scratch, result: &mut OnDevice<K, I, C, F>) -> Result<()> {
         result.keys.check_device("the memory of the result", scratch.device())?;
-        let memory = Parts {
-            keys: result.keys.take(),
-            ids: I::take(&mut result.ids),
-            counts: C::take(&mut result.counts),
-            first_rows: F::take(&mut result.first_rows),
-        };
-        *result = self.run_with(stream, scratch, memory)?;
+        *result = self.run_with(stream, scratch, taken::<K, I, C, F>(result))?;
         Ok(())
+    }
+
+    /// Queues computing at most `capacity` keys on `stream`, without waiting for their count, which
+    /// stays on the device ([`Bounded`] has an example). The scratch should be kept for later
+    /// calls.
+    ///
+    /// All rows are added to one hash table in memory, whose slots are for the capacity, or for the
+    /// rows if they are fewer. There are two to four slots for each key, of 4 bytes each, or of 8
+    /// bytes with counts. So a small capacity is faster. If there are more keys, most of the rows
+    /// are left out, which is fast.
+    ///
+    /// # Errors
+    /// [`InputError::NotBounded`](crate::InputError::NotBounded) unless the order is
+    /// [`Order::Any`]; [`InputError::TooManyItems`](crate::InputError::TooManyItems) if there are
+    /// more than 2^32 - 1 rows; [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
+    /// More keys than the capacity are an error only when [`Bounded::finish`] waits for their
+    /// count.
+    pub fn run_bounded(
+        &self,
+        stream: &Stream,
+        scratch: &mut Scratch,
+        capacity: usize,
+    ) -> Result<Bounded<OnDevice<K, I, C, F>>> {
+        let device = scratch.device().clone();
+        let keys = Buffer::zeroed(&device, capacity)?;
+        let memory = given::<K, I, C, F>(Parts { keys, ..Parts::new(&device, &self.wanted())? });
+        let set_length = |found: &mut OnDevice<K, I, C, F>, keys: usize| {
+            found.keys.set_length(keys);
+            C::set_length(&mut found.counts, keys);
+            F::set_length(&mut found.first_rows, keys);
+        };
+        let mut found = Bounded::new(&device, capacity, memory, Rows { name: "different keys", set_length })?;
+        self.run_bounded_into(stream, scratch, &mut found)?;
+        Ok(found)
+    }
+
+    /// Queues computing the result as [`Unique::run_bounded`] does, in the memory of an earlier
+    /// result, with its capacity. If that and the scratch are large enough, no memory is allocated.
+    /// If an input is refused, `found` is unchanged; after any other error it is empty.
+    ///
+    /// # Errors
+    /// As for [`Unique::run_bounded`].
+    pub fn run_bounded_into(
+        &self,
+        stream: &Stream,
+        scratch: &mut Scratch,
+        found: &mut Bounded<OnDevice<K, I, C, F>>,
+    ) -> Result<()> {
+        let (wanted, device) = (self.wanted(), scratch.device().clone());
+        if wanted.order != Order::Any {
+            return Err(InputError::NotBounded { what: "an order of the keys" }.into());
+        }
+        found.check_device(&device)?;
+        stream.check_device(&device)?;
+        check_items(self.keys.rows())?;
+        let keys = self.keys.elements_on(&device, "the buffer of a column")?;
+        found.refill(|found, bound| {
+            let memory = taken::<K, I, C, F>(found);
+            *found = given::<K, I, C, F>(on_device(stream, scratch, &keys, &wanted, memory, Some(bound))?);
+            Ok(())
+        })
     }
 
     fn run_with(&self, stream: &Stream, scratch: &mut Scratch, memory: Parts<K>) -> Result<OnDevice<K, I, C, F>> {
@@ -199,15 +256,24 @@ impl<'q, K: Key, I: Part, C: Part, F: Part> Unique<'q, K, I, C, F> {
         stream.check_device(&device)?;
         check_items(self.keys.rows())?;
         let keys = self.keys.elements_on(&device, "the buffer of a column")?;
-        let parts = compute(stream, scratch, &keys, &wanted, memory)?;
-        let Parts { keys, ids, counts, first_rows } = parts;
-        Ok(Distinct {
-            keys,
-            ids: I::on_device(ids),
-            counts: C::on_device(counts),
-            first_rows: F::on_device(first_rows),
-        })
+        compute(stream, scratch, &keys, &wanted, memory).map(given::<K, I, C, F>)
     }
+}
+
+/// Takes the memory of a result, and leaves an empty result.
+fn taken<K: Key, I: Part, C: Part, F: Part>(found: &mut OnDevice<K, I, C, F>) -> Parts<K> {
+    Parts {
+        keys: found.keys.take(),
+        ids: I::take(&mut found.ids),
+        counts: C::take(&mut found.counts),
+        first_rows: F::take(&mut found.first_rows),
+    }
+}
+
+/// Returns the parts of a result as their own types.
+fn given<K: Key, I: Part, C: Part, F: Part>(parts: Parts<K>) -> OnDevice<K, I, C, F> {
+    let Parts { keys, ids, counts, first_rows } = parts;
+    Distinct { keys, ids: I::on_device(ids), counts: C::on_device(counts), first_rows: F::on_device(first_rows) }
 }
 
 impl<K, I, C, F> fmt::Debug for Unique<'_, K, I, C, F> {

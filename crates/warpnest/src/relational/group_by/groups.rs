@@ -1,5 +1,6 @@
 //! The result of a group-by.
 
+use super::memory::Memory;
 use super::wanted::{Aggregate, Download, HostColumn, values};
 use crate::relational::columns::Words;
 use crate::{Buffer, Device, Error, InputError, Key, Result, Stream, Value};
@@ -50,8 +51,8 @@ pub struct GroupReport {
     /// The method that was used, which is never [`Method::Auto`].
     pub method: Method,
     /// The count of groups that a sample of the keys suggests, if there was one, or the count
-    /// itself where no sample was needed. The estimate is low if most rows have few keys, and many
-    /// keys have few rows.
+    /// itself where no sample was needed. In a [`Bounded`](super::Bounded) result it is `None`. The
+    /// estimate is low if most rows have few keys, and many keys have few rows.
     pub estimated_groups: Option<u64>,
     /// The count of rows with frequent keys, which were aggregated in one pass.
     pub hot_rows: u64,
@@ -59,16 +60,24 @@ pub struct GroupReport {
     pub overflowed: bool,
 }
 
+impl GroupReport {
+    /// Returns the report of rows of which nothing is known.
+    pub(super) fn of(method: Method) -> Self {
+        Self { method, estimated_groups: None, hot_rows: 0, overflowed: false }
+    }
+}
+
 impl<K: Key> Groups<K> {
-    /// Removes all groups, and keeps the memory.
-    pub(super) fn clear(&mut self) {
-        self.keys.empty();
-        for column in &mut self.columns {
-            match column {
-                Words::Narrow(words) => words.empty(),
-                Words::Wide(words) => words.empty(),
-            }
-        }
+    /// Takes the memory, and leaves no groups.
+    pub(super) fn take(&mut self) -> Memory<K::Word> {
+        let columns = self.columns.iter_mut().map(Words::take).collect();
+        Memory { keys: self.keys.take().into_words(), columns }
+    }
+
+    /// Sets the count of groups, for which there is memory.
+    pub(super) fn set_length(&mut self, groups: usize) {
+        self.keys.set_length(groups);
+        self.columns.iter_mut().for_each(|column| column.set_length(groups));
     }
 
     /// Returns the count of groups.

@@ -4,13 +4,15 @@
 //! which works for every query, and `on_chip`, whose groups `hot_and_bins` computes. There a
 //! `sample` of the keys decides which rows `hot` aggregates in one pass, and which are split into
 //! `bins`, whose sizes `bins_plan` computes beforehand. Few rows need no sample: all of them are
-//! added to one `table` in the device's memory. [`GroupsOnHost`] and [`Groups`] are the results.
+//! added to one `table` in the device's memory. So are any rows if the result is [`Bounded`], since
+//! nothing else does without a wait. [`GroupsOnHost`] and [`Groups`] are the results.
 //! The kernels are in modules of the same names in `gpu_kernels::relational::group_by`.
 //!
 //! This module uses no map or set, because maps use it to merge the rows of each key (`combined`).
 
 mod bins;
 mod bins_plan;
+pub(super) mod bounded;
 pub(crate) mod combined;
 pub(crate) mod exposed;
 mod groups;
@@ -25,6 +27,7 @@ mod sort;
 pub(super) mod table;
 mod wanted;
 
+pub use bounded::Bounded;
 pub use groups::{GroupReport, Groups, GroupsOnHost, Method};
 pub use query::GroupBy;
 pub use wanted::{Aggregate, Order};

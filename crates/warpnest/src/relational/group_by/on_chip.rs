@@ -1,5 +1,6 @@
 //! Decides which queries can be aggregated on chip, and returns their results as columns.
 
+use super::bounded::Bound;
 use super::hot_and_bins::{ChipInput, OnChip, hot_and_bins};
 use super::memory::{Grouped, Memory, permuted};
 use super::outputs::Computed;
@@ -9,7 +10,7 @@ use super::wanted::{Order, Query, Wanted};
 use crate::primitives::Scratch;
 use crate::relational::columns::{KeysOnDevice, Recoding, Words, WordsOf, recode};
 use crate::types::KeyOrder;
-use crate::{Buffer, Result, Stream};
+use crate::{Buffer, InputError, Result, Stream};
 use gpu_kernels::column_values::ColumnParams;
 use gpu_kernels::primitives::reduce::SumKind;
 use gpu_kernels::relational::group_by::means::{Exceeding, ExceedingParams, Means, MeansParams};
@@ -29,6 +30,20 @@ impl Query<'_> {
             _ => false,
         };
         !self.needs_rows() && self.folded().count() <= 1 && !self.wanted.iter().any(adds_floats)
+    }
+
+    /// Fails unless the query can be answered by one table without a wait.
+    pub(super) fn check_bounded(&self) -> Result<()> {
+        let is_wide_mean = |column: usize| self.has_wide_mean(column);
+        let what = match self {
+            _ if self.order != Order::Any => "an order of the groups",
+            _ if self.needs_rows() => "a first or last value",
+            _ if self.folded().count() > 1 => "values of several columns",
+            _ if !self.fits_on_chip() => "a sum or mean of floating-point numbers",
+            _ if self.folded().any(is_wide_mean) => "a mean of 64-bit integers",
+            _ => return Ok(()),
+        };
+        Err(InputError::NotBounded { what }.into())
     }
 
     /// Returns the columns whose values are added or compared.
@@ -65,10 +80,10 @@ pub(super) fn sums_may_wrap(
 }
 
 /// The method for rows that are not sorted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
-    /// One table in the device's memory, for few rows.
-    Table,
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Way<'b> {
+    /// One table in the device's memory, for few rows, or with a bound.
+    Table(Option<Bound<'b>>),
     /// The hot pass and bins, which a sample decides on.
     HotAndBins,
 }
@@ -81,19 +96,22 @@ pub(super) fn group_on_chip<K: KeyWord + ValueWord>(
     query: &Query<'_>,
     input: &SortInput<'_, '_, K>,
     memory: Memory<K>,
-    (seed, way): (u64, Way),
+    (seed, way): (u64, Way<'_>),
 ) -> Result<(Option<Grouped<K>>, OnChip)> {
     let device = scratch.device().clone();
+    let is_sorted = query.order == Order::ByKey;
     let is_joined = matches!(input.keys, KeysOnDevice::Two(_));
-    let joined;
+    let mut lent = None;
     let keys: &Buffer<K> = match input.keys {
         KeysOnDevice::One(keys) => keys,
-        // Two columns of keys are joined to one column.
+        // Two columns of keys are joined to one column, of words that sort like the keys if they
+        // must be sorted.
         KeysOnDevice::Two(_) => {
-            joined = Buffer::uninitialized(&device, input.rows as usize)?;
+            let joined = &*lent.insert(scratch.lend(input.rows as usize)?);
+            let order = if is_sorted { input.order } else { KeyOrder::default() };
             // SAFETY: there is a key for each row.
-            stream.batch(|batch| unsafe { input.keys.encode(batch, input.order, input.rows, batch.write(&joined)) })?;
-            &joined
+            stream.batch(|batch| unsafe { input.keys.encode(batch, order, input.rows, batch.write(joined)) })?;
+            joined
         }
     };
     let column = query.folded().next();
@@ -108,13 +126,13 @@ pub(super) fn group_on_chip<K: KeyWord + ValueWord>(
             computed::<K, u64>(of, ChipInput { keys, values: Some(values), column: params, seed })?
         }
     };
-    let Some((keys, columns)) = done else { return Ok((None, report)) };
-    if query.order != Order::ByKey {
-        if is_joined {
-            recoded(stream, input.order, (&keys, &keys), Recoding::Decode)?;
-        }
-        return Ok((Some((keys, columns)), report));
+    if let Some(joined) = lent {
+        scratch.give_back(joined);
     }
+    let (keys, columns) = match done {
+        Some(groups) if is_sorted => groups,
+        done => return Ok((done, report)),
+    };
     let words = keys.duplicate(stream, &device)?;
     if !is_joined {
         recoded(stream, input.order, (&keys, &words), Recoding::Encode)?;
@@ -141,7 +159,7 @@ fn recoded<K: KeyWord>(
 }
 
 /// A query, with its stream, its scratch and its memory.
-type Of<'a, 'q, K> = (&'a Stream, &'a mut Scratch, &'a Query<'q>, Memory<K>, Way);
+type Of<'a, 'q, K> = (&'a Stream, &'a mut Scratch, &'a Query<'q>, Memory<K>, Way<'a>);
 
 /// Returns the keys and the aggregates of a query whose values have a known type.
 fn computed<K: KeyWord + ValueWord, V: Payload>(
@@ -151,29 +169,30 @@ fn computed<K: KeyWord + ValueWord, V: Payload>(
     let device = scratch.device().clone();
     let mut computed =
         Computed::<K, WordOf<V>> { keys: memory.keys, counts: None, sums: None, minima: None, maxima: None };
-    // The first aggregate of each kind is computed in its own memory.
-    let mut means = Vec::new();
+    // The first aggregate of each kind is computed in its own memory, and copied for the others.
+    let (mut means, mut copies) = (Vec::new(), Vec::new());
     for (wanted, words) in query.wanted.iter().zip(memory.columns) {
         match wanted {
-            Wanted::Count => computed.counts = Some(words.into_buffer()),
-            Wanted::Sum(_) => computed.sums = Some(words.into_buffer()),
-            Wanted::Min(_) => computed.minima = Some(words.into_buffer()),
-            Wanted::Max(_) => computed.maxima = Some(words.into_buffer()),
+            Wanted::Count if computed.counts.is_none() => computed.counts = Some(words.into_buffer()),
+            Wanted::Sum(_) if computed.sums.is_none() => computed.sums = Some(words.into_buffer()),
+            Wanted::Min(_) if computed.minima.is_none() => computed.minima = Some(words.into_buffer()),
+            Wanted::Max(_) if computed.maxima.is_none() => computed.maxima = Some(words.into_buffer()),
             Wanted::Mean(_) => means.push(words),
-            Wanted::SumOfUpper(_) | Wanted::First(_) | Wanted::Last(_) => {}
+            _ => copies.push(words),
         }
     }
     if !means.is_empty() {
+        let groups = if let Way::Table(Some(bound)) = way { bound.capacity } else { 0 };
         if computed.counts.is_none() {
-            computed.counts = Some(Buffer::uninitialized(&device, 0)?);
+            computed.counts = Some(scratch.lend(groups)?);
         }
         if computed.sums.is_none() {
-            computed.sums = Some(Buffer::uninitialized(&device, 0)?);
+            computed.sums = Some(scratch.lend(groups)?);
         }
     }
     let report = match way {
-        Way::Table => {
-            group_in_table(stream, scratch, input, &mut computed, OfRows::default())?;
+        Way::Table(bound) => {
+            group_in_table(stream, scratch, input, &mut computed, OfRows::default(), bound)?;
             OnChip { estimated_groups: computed.keys.len() as u64, ..OnChip::default() }
         }
         Way::HotAndBins => {
@@ -192,7 +211,7 @@ fn computed<K: KeyWord + ValueWord, V: Payload>(
         }
     }
     let mut kinds = [counts.map(Words::Narrow), sums.map(Words::Wide), minima.map(Words::of), maxima.map(Words::of)];
-    let mut means = means.into_iter();
+    let (mut means, mut copies) = (means.into_iter(), copies.into_iter());
     let mut columns: Vec<Words> = Vec::new();
     for (number, wanted) in query.wanted.iter().enumerate() {
         let earlier = query.wanted[..number].iter().position(|earlier| earlier == wanted);
@@ -207,11 +226,14 @@ fn computed<K: KeyWord + ValueWord, V: Payload>(
         match (own, earlier) {
             (Some(words), _) => columns.push(words),
             (None, Some(earlier)) => {
-                let copy = columns[earlier].duplicate(stream, &device)?;
-                columns.push(copy);
+                let copy = copies.next().map(|copy| columns[earlier].copied_to(copy, stream, &device));
+                columns.extend(copy.transpose()?);
             }
             (None, None) => debug_assert!(false, "{wanted:?} is not computed on chip"),
         }
+    }
+    for words in kinds.into_iter().flatten() {
+        words.give_back(scratch);
     }
     Ok((Some((keys, columns)), report))
 }

@@ -1,5 +1,6 @@
 //! The query of a group-by.
 
+use super::bounded::{Bounded, Rows};
 use super::groups::{GroupReport, Groups, GroupsOnHost, Method};
 use super::memory::Memory;
 use super::on_chip::{Way, group_on_chip, sums_may_wrap};
@@ -8,7 +9,7 @@ use super::table::fits_table;
 use super::wanted::{Aggregate, Order, Query, Wanted};
 use crate::hash::random_seed;
 use crate::primitives::{Number, Scratch, check_items};
-use crate::relational::columns::{Column, IntoColumn, KeyColumns, Words, typed};
+use crate::relational::columns::{Column, IntoColumn, KeyColumns, KeysOnDevice, WordsOf, typed};
 use crate::{Buffer, Device, Error, InputError, Key, Result, Stream, Value};
 use gpu_kernels::column_values::ColumnParams;
 use gpu_kernels::plain::PlainHalf;
@@ -193,15 +194,105 @@ impl<'q, K: Key> GroupBy<'q, K> {
     /// [`InputError::ForeignAggregate`](crate::InputError::ForeignAggregate) if `groups` is from
     /// another query, or from this query before more aggregates were requested.
     pub fn run_into(&self, stream: &Stream, scratch: &mut Scratch, groups: &mut Groups<K>) -> Result<()> {
-        if groups.query != self.query.number || groups.columns.len() != self.query.wanted.len() {
-            return Err(Error::Input(InputError::ForeignAggregate));
-        }
+        self.check_own(groups)?;
         groups.keys.check_device("the groups", scratch.device())?;
-        groups.clear();
+        groups.set_length(0);
         // Even a small allocation would take as long as grouping millions of rows.
-        let columns = groups.columns.iter_mut().map(Words::take).collect();
-        *groups = self.run_with(stream, scratch, Memory { keys: groups.keys.take().into_words(), columns })?;
+        *groups = self.run_with(stream, scratch, groups.take())?;
         Ok(())
+    }
+
+    fn check_own(&self, groups: &Groups<K>) -> Result<()> {
+        let is_own = groups.query == self.query.number && groups.columns.len() == self.query.wanted.len();
+        if is_own { Ok(()) } else { Err(Error::Input(InputError::ForeignAggregate)) }
+    }
+
+    /// Queues computing at most `capacity` groups on `stream`, without waiting for their count,
+    /// which stays on the device ([`Bounded`]). The scratch should be kept for later calls.
+    ///
+    /// ```
+    /// use warpnest::relational::GroupBy;
+    /// use warpnest::{Buffer, Device, primitives::Scratch};
+    ///
+    /// let device = Device::best()?;
+    /// let (stream, mut scratch) = (device.default_stream(), Scratch::new(&device));
+    /// let keys = Buffer::from_slice(&device, &[7u32, 3, 7, 7])?;
+    /// let values = Buffer::from_slice(&device, &[1i32, 5, -2, 3])?;
+    /// let mut query = GroupBy::new(&keys);
+    /// let sum = query.sum(&values);
+    ///
+    /// let mut groups = query.run_bounded(stream, &mut scratch, 100)?; // only queues work
+    /// let groups = groups.finish(stream)?;
+    /// let sums = groups.column(sum)?.download(stream)?;
+    /// assert_eq!(groups.len(), 2);
+    /// assert_eq!(sums.iter().sum::<i64>(), 7);
+    /// # Ok::<(), warpnest::Error>(())
+    /// ```
+    ///
+    /// All rows are added to one hash table in memory, whose slots are for the capacity, or for the
+    /// rows if they are fewer. A slot takes 4 bytes and its aggregates, and there are two to four
+    /// for each key. So a small capacity is faster. If there are more groups, most of the rows are
+    /// left out, which is fast.
+    ///
+    /// # Errors
+    /// [`InputError::NotBounded`](crate::InputError::NotBounded) unless the query is in
+    /// [`Order::Any`], uses at most one column of values, has no sum or mean of floating-point
+    /// numbers, no mean of 64-bit integers, and no first or last value, and may be hashed; and the
+    /// errors of [`GroupBy::run_on`]. More groups than the capacity are an error only when
+    /// [`Bounded::finish`] waits for their count.
+    pub fn run_bounded(&self, stream: &Stream, scratch: &mut Scratch, capacity: usize) -> Result<Bounded<Groups<K>>> {
+        let device = scratch.device().clone();
+        let Memory { columns, .. } = Memory::<K::Word>::new(&self.query, &device)?;
+        let keys = Buffer::zeroed(&device, capacity)?;
+        let groups = Groups { keys, columns, report: GroupReport::of(Method::Hash), query: self.query.number };
+        let rows = Rows { name: "groups", set_length: Groups::set_length };
+        let mut groups = Bounded::new(&device, capacity, groups, rows)?;
+        self.run_bounded_into(stream, scratch, &mut groups)?;
+        Ok(groups)
+    }
+
+    /// Queues computing the groups as [`GroupBy::run_bounded`] does, in the memory of an earlier
+    /// result of this query, with its capacity. If that and the scratch are large enough, no memory
+    /// is allocated. If an input is refused, `groups` is unchanged; after any other error it has no
+    /// groups.
+    ///
+    /// # Errors
+    /// As for [`GroupBy::run_bounded`] and [`GroupBy::run_into`].
+    pub fn run_bounded_into(
+        &self,
+        stream: &Stream,
+        scratch: &mut Scratch,
+        groups: &mut Bounded<Groups<K>>,
+    ) -> Result<()> {
+        let Self { query, method, seed, .. } = self;
+        if *method == Method::Sort {
+            return Err(InputError::NotBounded { what: "sorting the rows" }.into());
+        }
+        query.check_bounded()?;
+        self.check_own(groups.memory())?;
+        groups.check_device(scratch.device())?;
+        let columns = self.columns_on(stream, scratch.device())?;
+        groups.refill(|groups, bound| {
+            let (how, memory) = ((seed.unwrap_or_else(random_seed), Way::Table(Some(bound))), groups.take());
+            let (computed, _) = group_on_chip(stream, scratch, query, &columns.input(), memory, how)?;
+            if let Some((keys, columns)) = computed {
+                (groups.keys, groups.columns) = (typed(keys), columns);
+            }
+            Ok(())
+        })
+    }
+
+    /// Returns the columns on `device`.
+    fn columns_on(&self, stream: &Stream, device: &Device) -> Result<Columns<'q, K>> {
+        stream.check_device(device)?;
+        let rows = self.keys.rows()?;
+        for column in &self.query.columns {
+            crate::error::same_length(("the keys", rows), ("a column of values", column.rows))?;
+        }
+        let rows = check_items(rows)?;
+        let keys = self.keys.on_device(device)?;
+        let values = self.query.columns.iter().map(|column| (column.lend)(device)).collect::<Result<_>>()?;
+        Ok(Columns { keys, values, rows })
     }
 
     /// Computes the groups in the given memory.
@@ -211,27 +302,20 @@ impl<'q, K: Key> GroupBy<'q, K> {
         scratch: &mut Scratch,
         mut memory: Memory<K::Word>,
     ) -> Result<Groups<K>> {
-        let Self { keys, query, method, seed } = self;
+        let Self { query, method, seed, .. } = self;
         let device = scratch.device().clone();
-        stream.check_device(&device)?;
-        let rows = keys.rows()?;
-        for column in &query.columns {
-            crate::error::same_length(("the keys", rows), ("a column of values", column.rows))?;
-        }
-        let rows = check_items(rows)?;
-        let keys = keys.on_device(&device)?;
-        let values = query.columns.iter().map(|column| (column.lend)(&device)).collect::<Result<Vec<_>>>()?;
-        let input = SortInput { keys: &keys, values: &values, rows, order: K::ORDER };
-        let mut report = GroupReport { method: Method::Sort, estimated_groups: None, hot_rows: 0, overflowed: false };
+        let columns = self.columns_on(stream, &device)?;
+        let (input, rows) = (columns.input(), columns.rows);
+        let mut report = GroupReport::of(Method::Sort);
         let way = match method {
-            Method::Auto if fits_table(stream.machine(), rows) => Some(Way::Table),
+            Method::Auto if fits_table(stream.machine(), rows) => Some(Way::Table(None)),
             Method::Auto => (rows >= MIN_HASHED_ROWS).then_some(Way::HotAndBins),
             Method::Hash => (rows != 0).then_some(Way::HotAndBins),
             Method::Sort => None,
         };
         let way = way.filter(|_| query.fits_on_chip());
         if let Some(way) = way
-            && !sums_may_wrap(stream, scratch, query, &values, rows)?
+            && !sums_may_wrap(stream, scratch, query, input.values, rows)?
         {
             let seed = seed.unwrap_or_else(random_seed);
             let (computed, of_chip) = group_on_chip(stream, scratch, query, &input, memory, (seed, way))?;
@@ -245,6 +329,20 @@ impl<'q, K: Key> GroupBy<'q, K> {
         }
         let (keys, columns) = group_sorted(stream, scratch, query, input, memory)?;
         Ok(Groups { keys: typed(keys), columns, report, query: query.number })
+    }
+}
+
+/// The columns of a query on a device.
+struct Columns<'q, K: Key> {
+    keys: KeysOnDevice<'q, K::Word>,
+    values: Vec<WordsOf<'q>>,
+    rows: u64,
+}
+
+impl<'q, K: Key> Columns<'q, K> {
+    fn input(&self) -> SortInput<'_, 'q, K::Word> {
+        let Self { keys, values, rows } = self;
+        SortInput { keys, values, rows: *rows, order: K::ORDER }
     }
 }
 

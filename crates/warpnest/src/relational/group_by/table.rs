@@ -1,5 +1,6 @@
-//! Group-by of few rows on a GPU, by one hash table in its memory.
+//! Group-by by one hash table in memory: of few rows on a GPU, and with a capacity for the groups.
 
+use super::bounded::Bound;
 use super::hot_and_bins::ChipInput;
 use super::outputs::Computed;
 use crate::hash::constants;
@@ -15,7 +16,7 @@ use gpu_kernels::types::{KeyWord, Payload, Scalar, ValueWord, WordOf};
 /// they always are.
 const MOST_ROWS: PerMachine<u64> = PerMachine { gpu: 1 << 20, core: 0 };
 
-/// Returns whether so many rows are grouped in one table.
+/// Returns whether so many rows are grouped in one table, without a capacity for the groups.
 pub(in crate::relational) fn fits_table(machine: Machine, rows: u64) -> bool {
     (1..=machine.pick(MOST_ROWS)).contains(&rows)
 }
@@ -32,17 +33,18 @@ struct Layout {
     words: u64,
 }
 
-/// The word of the count of groups that were found, and of the count of those that were written.
+/// The word of the count of groups that were found, unless there is other memory for it, and of the
+/// count of those that were written.
 const FOUND: u64 = 0;
 const WRITTEN: u64 = 1;
 /// The first word of the slots.
 const SLOTS: u64 = 2;
 
 impl Layout {
-    fn new<W: Scalar>(rows: u64, wanted: Wanted) -> Self {
-        // At most half of the slots are taken. Four slots or more make every array begin at a
-        // multiple of 16 bytes.
-        let slots = (2 * rows).next_power_of_two().max(4);
+    fn new<W: Scalar>(capacity: u64, wanted: Wanted) -> Self {
+        // At most half of the slots are taken, unless that is more slots than hashes. Four slots or
+        // more make every array begin at a multiple of 16 bytes.
+        let slots = (2 * capacity).next_power_of_two().clamp(4, 1 << 32);
         let of = |is_wanted: bool, bits: u32| if is_wanted { slots * bits as u64 / 64 } else { 0 };
         let sums = SLOTS + slots / 2;
         let counts = sums + of(wanted.sums, 64);
@@ -60,7 +62,7 @@ impl Layout {
 /// What is computed of rows and groups besides the aggregates.
 #[derive(Debug, Default)]
 pub(in crate::relational) struct OfRows<'o> {
-    /// The first row of each group, in memory that becomes as long as the groups.
+    /// The first row of each group, in memory that becomes as long as the memory of the keys.
     pub firsts: Option<&'o mut Buffer<u32>>,
     /// A word for each row: the index of its group, or the first row of its group.
     pub answers: Option<(&'o mut Buffer<u32>, Answer)>,
@@ -73,8 +75,9 @@ pub(in crate::relational) enum Answer {
     FirstRow,
 }
 
-/// Aggregates the rows of each key, of which there are few, and writes the groups in any order.
-/// Waits for their count.
+/// Aggregates the rows of each key, and writes the groups in any order. Without a bound, the
+/// outputs become as long as the groups, for whose count this waits. With a bound, they become as
+/// long as its capacity, and new memory of keys is 0 at first, so that all elements are keys.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
@@ -85,16 +88,27 @@ pub(in crate::relational) fn group_in_table<K: KeyWord + ValueWord, V: Payload>(
     input: ChipInput<'_, K, V>,
     computed: &mut Computed<K, WordOf<V>>,
     of_rows: OfRows<'_>,
+    bound: Option<Bound<'_>>,
 ) -> Result<()> {
     let (device, rows) = (scratch.device().clone(), input.keys.len());
     let wanted = computed.outputs(input.column).wanted();
-    let layout = Layout::new::<WordOf<V>>(rows as u64, wanted);
+    let capacity = bound.map_or(rows, |bound| bound.capacity.min(rows)) as u64;
+    let layout = Layout::new::<WordOf<V>>(capacity, wanted);
     let OfRows { mut firsts, answers } = of_rows;
     let slots_of_rows = answers.is_some().then(|| scratch.lend::<u32>(rows)).transpose()?;
     let words = scratch.reserve(layout.words)?;
     let table = Table { stream, input, layout, wanted, words };
-    table.group(slots_of_rows.as_ref())?;
-    let groups = words.download_at(stream, FOUND as usize)?;
+    table.group(slots_of_rows.as_ref(), capacity, bound.map(|bound| bound.count))?;
+    let groups = match bound {
+        None => words.download_at(stream, FOUND as usize)?,
+        Some(Bound { capacity, .. }) => {
+            if computed.keys.capacity() < capacity {
+                computed.keys.fit_at_least(&device, capacity)?;
+                computed.keys.set_bytes(stream, 0)?;
+            }
+            capacity as u64
+        }
+    };
     computed.reserve(&device, groups)?;
     computed.set_length(groups);
     if let Some(firsts) = &mut firsts {
@@ -148,18 +162,21 @@ impl<K: KeyWord + ValueWord, V: Payload> Table<'_, K, V> {
         }
     }
 
-    /// Queues adding all rows to the table.
-    fn group(&self, slots_of_rows: Option<&Buffer<u32>>) -> Result<()> {
+    /// Queues adding all rows to the table. The count of groups goes to `count`, or to the table's
+    /// own memory.
+    fn group(&self, slots_of_rows: Option<&Buffer<u32>>, capacity: u64, count: Option<&Buffer<u64>>) -> Result<()> {
         let Self { stream, input, layout, words, .. } = *self;
         let (rows, [a, b]) = (input.keys.len() as u64, constants(input.seed));
         stream.batch(|batch| {
             batch.zero(words, layout.words as usize)?;
+            count.map_or(Ok(()), |count| batch.zero(count, 1))?;
             let header = batch.write(words);
             let Arrays { slots, sums, counts, minima, maxima } = self.arrays(header);
-            let plan = GroupRowsParams { a, b, column: input.column, rows, slot_bits: layout.slot_bits, padding: 0 };
+            let (slot_bits, capacity) = (layout.slot_bits, capacity as u32);
+            let plan = GroupRowsParams { a, b, column: input.column, rows, slot_bits, capacity };
             // SAFETY: the kernel's documentation allows null for what is not wanted. The scratch
-            // has the layout's words, which are 0, and more slots than rows. There are as many
-            // values and slots of rows as keys.
+            // has the layout's words, which are 0, and more slots than the capacity. There are as
+            // many values and slots of rows as keys. The count is one word, which is 0.
             unsafe {
                 let group = GroupRows::<K, V> {
                     keys: batch.read(input.keys),
@@ -170,7 +187,7 @@ impl<K: KeyWord + ValueWord, V: Payload> Table<'_, K, V> {
                     minima,
                     maxima,
                     slots_of_rows: batch.write_or_null(slots_of_rows),
-                    groups: header.offset(FOUND),
+                    groups: count.map_or(header.offset(FOUND), |count| batch.write(count)),
                     plan,
                 };
                 batch.launch(&group, rows)
@@ -193,7 +210,7 @@ impl<K: KeyWord + ValueWord, V: Payload> Table<'_, K, V> {
             let Arrays { slots, sums, counts, minima, maxima } = self.arrays(header);
             // SAFETY: the kernel's documentation allows null for what is not wanted. The table is
             // as `group` left it, and its count of written groups is 0. Outputs are as long as the
-            // keys, which are as many as the groups.
+            // keys, and the kernel leaves out the groups beyond that.
             unsafe {
                 let write = WriteGroups::<K, V> {
                     keys: batch.read(input.keys),

@@ -102,7 +102,8 @@ impl<'q> Query<'q> {
         let (address, rows, bits) = (values.address(), values.rows(), T::Word::BITS);
         let same = |column: &ValueColumn<'_>| {
             let agree = column.numbers.is_none() || numbers.is_none() || column.numbers == numbers;
-            (column.address, column.rows, column.bits) == (address, rows, bits) && agree && rows != 0
+            // Addresses of empty columns mean nothing, and all of these are alike.
+            (column.rows, column.bits) == (rows, bits) && agree && (rows == 0 || column.address == address)
         };
         if let Some(number) = self.columns.iter().position(same) {
             let held = &mut self.columns[number].numbers;

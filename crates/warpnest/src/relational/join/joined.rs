@@ -124,6 +124,14 @@ impl Joined {
         (self.left, self.right)
     }
 
+    /// Sets the count of pairs, for which there is memory. Without right rows there stay none.
+    pub(super) fn set_length(&mut self, pairs: usize) {
+        self.left.set_length(pairs);
+        if !self.right.is_empty() {
+            self.right.set_length(pairs);
+        }
+    }
+
     /// Returns the left and the right rows. There are equally many, or no right rows after a semi
     /// or anti join.
     pub(in crate::relational) fn rows_mut(&mut self) -> [&mut Buffer<u32>; 2] {

@@ -1,12 +1,13 @@
 //! Right sides that are kept for many joins.
 
 use super::columns::Columns;
-use super::joined::{JoinKind, JoinMethod, Joined};
+use super::joined::{JoinKind, JoinMethod, JoinReport, Joined};
 use super::query::JoinResult;
-use super::run::{Arranged, Input, arrange, run};
+use super::run::{Arranged, Input, arrange, run, run_bounded};
 use crate::hash::random_seed;
 use crate::primitives::{Scratch, check_items};
-use crate::relational::columns::{Column, IntoColumn};
+use crate::relational::columns::{Column, IntoColumn, OnDevice};
+use crate::relational::group_by::bounded::{Bounded, Rows};
 use crate::{Buffer, Device, InputError, Key, Result, Stream};
 use gpu_kernels::types::KeyWord;
 use std::fmt;
@@ -152,6 +153,80 @@ impl<K: Key> KeptSide<K> {
         done.map(drop)
     }
 
+    /// Queues a join of left rows with these keys into memory for at most `capacity` pairs, without
+    /// waiting for their count, which stays on the device ([`Bounded`]). The scratch should be kept
+    /// for later calls.
+    ///
+    /// ```
+    /// use warpnest::relational::{JoinKind, KeptSide};
+    /// use warpnest::{Buffer, Device, primitives::Scratch};
+    ///
+    /// let device = Device::best()?;
+    /// let (stream, mut scratch) = (device.default_stream(), Scratch::new(&device));
+    /// let customers = KeptSide::new(&device, &[10u32, 20, 20])?;
+    /// let orders = Buffer::from_slice(&device, &[20u32, 30])?;
+    ///
+    /// let kind = JoinKind::Inner;
+    /// let mut pairs = customers.join_bounded(kind, stream, &mut scratch, &orders, 100)?;
+    /// assert_eq!(pairs.count().download(stream)?, [2]);
+    /// assert_eq!(pairs.finish(stream)?.left_rows().download(stream)?, [0, 0]);
+    /// # Ok::<(), warpnest::Error>(())
+    /// ```
+    ///
+    /// If there are more pairs than the capacity, the count is right.
+    ///
+    /// # Errors
+    /// [`InputError::NotBounded`] if the rows of this side are joined by [`JoinMethod::Split`]
+    /// ([`KeptSide::method`]); and the errors of [`KeptSide::join_into`]. More pairs than the
+    /// capacity are an error only when [`Bounded::finish`] waits for their count.
+    pub fn join_bounded<'q>(
+        &self,
+        kind: JoinKind,
+        stream: &Stream,
+        scratch: &mut Scratch,
+        keys: impl IntoColumn<'q, K>,
+        capacity: usize,
+    ) -> Result<Bounded<Joined>> {
+        let device = scratch.device().clone();
+        let rows = Rows { name: "pairs", set_length: Joined::set_length };
+        let mut joined = Bounded::new(&device, capacity, Joined::new(&device)?, rows)?;
+        self.join_bounded_into(kind, stream, scratch, keys, &mut joined)?;
+        Ok(joined)
+    }
+
+    /// Queues a join as [`KeptSide::join_bounded`] does, in the memory of an earlier result, with
+    /// its capacity. If that and the scratch are large enough, no memory is allocated. If an input
+    /// is refused, `joined` is unchanged; after any other error it has no pairs.
+    ///
+    /// # Errors
+    /// As for [`KeptSide::join_bounded`].
+    pub fn join_bounded_into<'q>(
+        &self,
+        kind: JoinKind,
+        stream: &Stream,
+        scratch: &mut Scratch,
+        keys: impl IntoColumn<'q, K>,
+        joined: &mut Bounded<Joined>,
+    ) -> Result<()> {
+        if self.method() == JoinMethod::Split {
+            return Err(InputError::NotBounded { what: "a kept side that is split into bins" }.into());
+        }
+        joined.check_device(scratch.device())?;
+        let left = self.left_on(kind, stream, scratch.device(), keys.into_column())?;
+        joined.refill(|joined, bound| {
+            let report = JoinReport { method: self.method(), overflowed: false, further_items: 0 };
+            let Joined { left: left_out, right, .. } = joined;
+            let most = bound.capacity as u64;
+            let mut columns = Columns { most, besides: 0, left: left_out, right, keys: None };
+            columns.reserve(scratch.device(), kind, most)?;
+            columns.set_length(kind, bound.capacity);
+            let to = (columns.outputs(kind), bound.count);
+            run_bounded(stream, scratch, self.input(kind, &left), &self.arranged, to)?;
+            joined.report = report;
+            Ok(())
+        })
+    }
+
     /// Returns the count of pairs of a join of left rows with these keys, without allocating memory
     /// for pairs; waits for the count.
     ///
@@ -174,20 +249,34 @@ impl<K: Key> KeptSide<K> {
         scratch: &mut Scratch,
         keys: Column<'_, K>,
         columns: Option<Columns<'_, K::Word>>,
-    ) -> Result<(u64, super::JoinReport)> {
+    ) -> Result<(u64, JoinReport)> {
+        let left = self.left_on(kind, stream, scratch.device(), keys)?;
+        run(stream, scratch, self.input(kind, &left), Some(&self.arranged), columns)
+    }
+
+    /// Returns the keys of left rows on `device`, if they can be joined there.
+    fn left_on<'q>(
+        &self,
+        kind: JoinKind,
+        stream: &Stream,
+        device: &Device,
+        keys: Column<'q, K>,
+    ) -> Result<OnDevice<'q, K::Word>> {
         match kind {
             JoinKind::Right => return Err(InputError::KeptJoin { kind: "right" }.into()),
             JoinKind::Full => return Err(InputError::KeptJoin { kind: "full" }.into()),
             _ => {}
         }
-        let device = scratch.device().clone();
-        stream.check_device(&device)?;
-        self.keys.check_device("the kept rows", &device)?;
-        let left = keys.on_device(&device)?;
+        stream.check_device(device)?;
+        self.keys.check_device("the kept rows", device)?;
+        let left = keys.on_device(device)?;
         check_items(left.len())?;
+        Ok(left)
+    }
+
+    fn input<'i>(&'i self, kind: JoinKind, left: &'i Buffer<K::Word>) -> Input<'i, K::Word> {
         let Self { method, seed, .. } = *self;
-        let input = Input { keys: [&*left, &self.keys], values: [None; 2], kind, method, seed, light_rows: None };
-        run(stream, scratch, input, Some(&self.arranged), columns)
+        Input { keys: [left, &self.keys], values: [None; 2], kind, method, seed, light_rows: None }
     }
 
     /// Returns the count of rows.

@@ -148,6 +148,32 @@ pub(super) fn run<K: KeyWord>(
     }
 }
 
+/// Queues joining left rows with an arranged right side, without a wait. The outputs have the
+/// capacity for pairs, and `count`, one word, becomes the count of all pairs. The right side is not
+/// arranged as bins.
+pub(super) fn run_bounded<K: KeyWord>(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    input: Input<'_, K>,
+    arranged: &Arranged,
+    (outputs, count): (Outputs<'_, K>, &Buffer<u64>),
+) -> Result<()> {
+    let Input { keys, values, kind, seed, .. } = input;
+    let plan = arranged.plan.probing::<K>(keys[LEFT].len() as u64, false);
+    let scratch = scratch.reserve(plan.words)?;
+    let own = Some(&arranged.memory);
+    let launches = Launches { plan: &plan, keys, values, constants: constants(seed), scratch, own };
+    let length = 8 * (plan.headers_at + header::LENGTH) as usize;
+    stream.batch(|batch| {
+        launches.clear_headers(batch)?;
+        for pass in Pass::of_kept(kind) {
+            // Without bins, no work items are listed.
+            launches.pass(batch, pass, [false, arranged.has_starts], Some(outputs), None)?;
+        }
+        batch.copy(scratch, length..length + 8, count)
+    })
+}
+
 /// Returns the most bytes of scratch of a join with `rows` rows on its sides, for any keys.
 pub(super) fn scratch_bytes<K: KeyWord>(stream: &Stream, rows: [u64; 2], kind: JoinKind, method: JoinMethod) -> u64 {
     let passes = Pass::of(kind, rows);
