@@ -91,5 +91,23 @@ pub fn measure<K: Key>(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
         Ok(found.len() as u64)
     };
     keep("call_group_by", call_group_by, groups)?;
+
+    let (mut scratch, unique) = (Scratch::new(device), Unique::of(&column).ids().counts());
+    let mut distinct = unique.run_bounded(stream, &mut scratch, groups as usize)?;
+    let graph = stream.capture(|| unique.run_bounded_into(stream, &mut scratch, &mut distinct))?;
+    let graph_unique = &mut || {
+        graph.launch(stream)?;
+        Ok(distinct.finish(stream)?.keys.len() as u64)
+    };
+    keep("graph_unique", graph_unique, groups)?;
+    let mut query = GroupBy::new(&column);
+    query.sum(&values);
+    let mut grouped = query.run_bounded(stream, &mut scratch, groups as usize)?;
+    let graph = stream.capture(|| query.run_bounded_into(stream, &mut scratch, &mut grouped))?;
+    let graph_group_by = &mut || {
+        graph.launch(stream)?;
+        Ok(grouped.finish(stream)?.len() as u64)
+    };
+    keep("graph_group_by", graph_group_by, groups)?;
     Ok(records)
 }
