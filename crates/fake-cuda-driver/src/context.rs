@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ptx_tools::{Fault, Launch, Module, Regions, Schedule};
 
 use crate::answer::{Answer, code};
-use crate::stream::{Event, Stream, Work};
+use crate::stream::{Event, Graph, Object, Stream};
 use crate::{CAPABILITIES, TOTAL_MEMORY};
 
 /// The alignment of every allocation.
@@ -44,8 +44,8 @@ pub(crate) struct Context {
     pub dynamic_shared: BTreeMap<usize, u32>,
     pub streams: BTreeMap<usize, Stream>,
     pub events: BTreeMap<usize, Event>,
-    /// The operations of each graph, whether it can be launched or not.
-    pub graphs: BTreeMap<usize, Vec<Work>>,
+    pub graphs: BTreeMap<usize, Graph>,
+    pub objects: BTreeMap<usize, Object>,
     pub regions: Regions,
     launches: u64,
     allocations: usize,
@@ -68,6 +68,7 @@ impl Context {
             streams: BTreeMap::from([(0, Stream::default())]),
             events: BTreeMap::new(),
             graphs: BTreeMap::new(),
+            objects: BTreeMap::new(),
             regions: Regions::new(),
             launches: 0,
             allocations: 0,
@@ -78,6 +79,24 @@ impl Context {
     /// Returns an event, unless it was destroyed.
     pub fn event(&mut self, handle: usize) -> Option<&mut Event> {
         self.events.get_mut(&handle).filter(|event| !event.destroyed)
+    }
+
+    /// Removes a graph. Objects that nothing keeps any more are dropped.
+    pub fn destroy(&mut self, graph: usize) -> bool {
+        let Some(graph) = self.graphs.remove(&graph) else { return false };
+        graph.objects.into_iter().for_each(|object| self.release_object(object));
+        true
+    }
+
+    /// Removes a reference to an object.
+    pub fn release_object(&mut self, handle: usize) {
+        let Some(object) = self.objects.get_mut(&handle) else { return };
+        object.references -= 1;
+        if object.references == 0 {
+            // SAFETY: the program gave both to the driver, which calls the function once.
+            unsafe { (object.drop)(object.value) };
+            self.objects.remove(&handle);
+        }
     }
 
     /// Returns the bytes that can still be allocated.

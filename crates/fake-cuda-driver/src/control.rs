@@ -1,12 +1,13 @@
 //! The controls for tests: functions that the driver exports besides NVIDIA's functions, and a
 //! handle that calls them.
 
-use std::ffi::{CStr, CString, c_char};
+use std::ffi::{CStr, CString, c_char, c_void};
 use std::path::PathBuf;
 
 use libloading::Library;
 
 use crate::state::{Planted, State, current, set_current, state};
+use crate::stream::Graph;
 
 /// A fault that a test plants.
 #[derive(Clone, Copy, Debug)]
@@ -97,6 +98,31 @@ impl FakeDriver {
     fn function<F: Copy>(&self, name: &str) -> F {
         // SAFETY: each caller below names the type that this file declares for the function.
         unsafe { *self.library.get(name).expect("the driver exports it") }
+    }
+
+    /// Captures a stream of the current context into a graph, as another library does. These calls
+    /// neither count nor fail.
+    pub fn capture(&self, stream: *mut c_void) {
+        let capture: extern "C" fn(usize) = self.function("fake_capture");
+        capture(stream.addr());
+    }
+
+    /// Ends the capture of a stream, and returns the graph.
+    pub fn end_capture(&self, stream: *mut c_void) -> usize {
+        let end: extern "C" fn(usize) -> usize = self.function("fake_end_capture");
+        end(stream.addr())
+    }
+
+    /// Launches a graph on a stream of the current context.
+    pub fn launch(&self, graph: usize, stream: *mut c_void) {
+        let launch: extern "C" fn(usize, usize) = self.function("fake_launch");
+        launch(graph, stream.addr());
+    }
+
+    /// Destroys a graph.
+    pub fn destroy(&self, graph: usize) {
+        let destroy: extern "C" fn(usize) = self.function("fake_destroy");
+        destroy(graph);
     }
 
     /// Plants a fault.
@@ -221,6 +247,38 @@ extern "C" fn fake_held(device: usize) -> Held {
         events: context.events.values().filter(|event| !event.destroyed).count(),
         graphs: context.graphs.len(),
     })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn fake_capture(stream: usize) {
+    let mut state = state();
+    let graph = state.handle();
+    let context = state.context().expect("a context is current");
+    context.graphs.insert(graph, Graph::default());
+    context.streams.get_mut(&stream).expect("the stream lives").captured = Some(graph);
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn fake_end_capture(stream: usize) -> usize {
+    let mut state = state();
+    let context = state.context().expect("a context is current");
+    context.streams.get_mut(&stream).and_then(|stream| stream.captured.take()).expect("the stream is captured")
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn fake_launch(graph: usize, stream: usize) {
+    let mut state = state();
+    let work = state.context().expect("a context is current").graphs[&graph].work.clone();
+    for step in work {
+        state.queue("a launch of a graph", stream, step).expect("the stream lives");
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn fake_destroy(graph: usize) {
+    let mut state = state();
+    let contexts = state.devices.iter_mut().filter_map(|device| device.primary.as_mut());
+    contexts.for_each(|context| drop(context.destroy(graph)));
 }
 
 #[unsafe(no_mangle)]

@@ -42,8 +42,23 @@ pub(crate) enum Work {
 #[derive(Default)]
 pub(crate) struct Stream {
     pub work: VecDeque<Work>,
-    /// The operations so far, while the stream is captured.
-    pub captured: Option<Vec<Work>>,
+    /// The graph into which the stream is captured, if it is.
+    pub captured: Option<usize>,
+}
+
+/// A graph, whether it can be launched or not.
+#[derive(Clone, Default)]
+pub(crate) struct Graph {
+    pub work: Vec<Work>,
+    /// The objects that the graph keeps.
+    pub objects: Vec<usize>,
+}
+
+/// An object of the program, which graphs keep.
+pub(crate) struct Object {
+    pub value: usize,
+    pub drop: unsafe extern "C" fn(usize),
+    pub references: usize,
 }
 
 /// An event, with the stream of each of its records and the index of the last record that was

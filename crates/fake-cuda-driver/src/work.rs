@@ -9,14 +9,15 @@ impl State {
     /// Queues work on a stream of the current context.
     pub fn queue(&mut self, call: &str, stream: usize, work: Work) -> Answer {
         let deferred = self.deferred;
-        let Some(found) = self.working(call)?.streams.get_mut(&stream) else {
+        let context = self.working(call)?;
+        let Some(found) = context.streams.get_mut(&stream) else {
             return self.violation(call, "no such stream", code::INVALID_HANDLE);
         };
-        if let Some(captured) = &mut found.captured {
+        if let Some(graph) = found.captured {
             if !matches!(work, Work::Copy { .. } | Work::Fill { .. } | Work::Launch { .. }) {
                 return self.violation(call, "the stream is captured", code::CAPTURE_UNSUPPORTED);
             }
-            captured.push(work);
+            context.graphs.entry(graph).or_default().work.push(work);
             return Ok(());
         }
         found.work.push_back(work);

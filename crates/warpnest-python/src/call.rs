@@ -159,27 +159,40 @@ pub fn run<T: Send>(
     detached(py, || {
         let own = own_stream(ordinal, theirs)?;
         let call = Call { ordinal, device: own.stream.device(), stream: own.stream.clone(), own };
-        // The legacy stream is the call's own.
-        let theirs = theirs.filter(|&handle| !is_legacy(handle));
-        let mut work = Some(work);
-        let mut working = || (work.take().expect("the work is done once"))(&call);
-        if let Some(handle) = theirs {
-            let handle = handle as *mut c_void;
-            // SAFETY: the Python part got the handle of the current stream from the library of the
-            // arrays, and that library keeps its streams alive. docs/graphs.md says what has to
-            // live as long as the graph.
-            if let Some(result) = unsafe { call.stream.join_capture(handle, &mut working)? } {
-                return Ok(result);
-            }
-            // SAFETY: as above.
-            unsafe { call.stream.wait_for_foreign(handle)? };
-        }
-        let end = End { stream: &call.stream, theirs };
-        let result = working();
-        let ended = end.now();
-        let ended = if must_wait { ended.and(call.stream.synchronize()) } else { ended };
-        result.and_then(|result| ended.map(|()| result))
+        let stream = call.stream.clone();
+        // The call may allocate and wait, whatever other threads capture.
+        stream.beside_captures(|| run_in_order(&call, theirs, must_wait, work))
     })
+}
+
+/// Runs the work of a call in order with the caller's stream, or adds it to the graph into which
+/// that stream is captured.
+fn run_in_order<T>(
+    call: &Call,
+    theirs: Option<usize>,
+    must_wait: bool,
+    work: impl FnOnce(&Call) -> Result<T>,
+) -> Result<T> {
+    // The legacy stream is the call's own.
+    let theirs = theirs.filter(|&handle| !is_legacy(handle));
+    let mut work = Some(work);
+    let mut working = || (work.take().expect("the work is done once"))(call);
+    if let Some(handle) = theirs {
+        let handle = handle as *mut c_void;
+        // SAFETY: the Python part got the handle of the current stream from the library of the
+        // arrays, and that library keeps its streams alive. docs/graphs.md says what has to live as
+        // long as the graph.
+        if let Some(result) = unsafe { call.stream.join_capture(handle, &mut working)? } {
+            return Ok(result);
+        }
+        // SAFETY: as above.
+        unsafe { call.stream.wait_for_foreign(handle)? };
+    }
+    let end = End { stream: &call.stream, theirs };
+    let result = working();
+    let ended = end.now();
+    let ended = if must_wait { ended.and(call.stream.synchronize()) } else { ended };
+    result.and_then(|result| ended.map(|()| result))
 }
 
 /// The end of a call, which comes even if its work fails or panics, because queued work may still

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use warpnest::low_level::engine::Memory;
 use warpnest::low_level::engine::{Cores, Engine, HostEngine, Queue, QueueEvent};
 use warpnest::low_level::kernels::seam::Kernel;
-use warpnest::{Device, Error, Result};
+use warpnest::{Buffer, Device, Error, Result};
 
 /// An operation of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -234,9 +234,11 @@ pub fn planted() -> (Device, Arc<FaultPlan>) {
     let plan = Arc::new(FaultPlan::default());
     let engine = PlantedEngine { inner: HostEngine::new(Cores), plan: plan.clone() };
     let device = Device::from_engine(engine).expect("a host engine always has a queue");
-    // A device with one stream records no events. This second stream, which is never dropped, makes
-    // the device record an event after each batch, so that tests can make recording fail.
-    std::mem::forget(device.stream().expect("a host engine always has a queue"));
+    // While one stream alone uses memory, no events are recorded. This second stream, which is never
+    // dropped, makes the device record one after each batch, so that tests can make recording fail.
+    let second = device.stream().expect("a host engine always has a queue");
+    drop(Buffer::<u32>::zeroed(&second.device(), 1).expect("there is memory"));
+    std::mem::forget(second);
     (device, plan)
 }
 

@@ -19,7 +19,10 @@ functions! {
         }
         // The stream's work is done before the stream is destroyed.
         let done = state.finish(stream);
-        state.context()?.streams.remove(&stream);
+        let context = state.context()?;
+        if let Some(graph) = context.streams.remove(&stream).and_then(|stream| stream.captured) {
+            context.destroy(graph);
+        }
         done
     }
 

@@ -61,12 +61,15 @@ fn functions() -> Vec<&'static str> {
 fn the_work_of_these_tests_calls_every_function_that_the_engine_can_call() {
     let session = Session::new();
     let functions = functions();
-    assert_eq!(functions.len(), 43, "{functions:?}");
+    assert_eq!(functions.len(), 48, "{functions:?}");
     let before: Vec<u64> = functions.iter().map(|name| session.driver.calls(name)).collect();
     let device = session.device(0);
     for (_, work) in work::ALL {
         work(&device, &mut || ()).unwrap();
     }
+    // What the graph did not take is released.
+    session.driver.plant(Fault::next("cuGraphRetainUserObject", 4242));
+    work::graphs(&device, &mut || ()).unwrap_err();
     // This buffer's address becomes known, so its drop waits.
     warpnest::Buffer::<u32>::zeroed(&device, 1).unwrap().address();
     device.trim_pool();

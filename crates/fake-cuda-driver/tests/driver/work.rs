@@ -1,6 +1,7 @@
 //! Pieces of work that tests run on a device. Each piece checks its own results, and calls `done`
 //! after each operation.
 
+use fake_cuda_driver::FakeDriver;
 use gpu_kernels::column_values::ColumnParams;
 use gpu_kernels::types::Nothing;
 use std::ffi::c_void;
@@ -119,11 +120,59 @@ pub fn graphs(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
     done();
     for round in [1, 2] {
         buffer.fill(&two, round)?;
-        graph.launch(if round == 1 { &one } else { &two })?;
+        // SAFETY: no table was captured, and one thread uses the buffers.
+        unsafe { graph.launch(if round == 1 { &one } else { &two })? };
         done();
         assert_eq!(copy.download(&one)?[99], u32::from_ne_bytes([round; 4]));
     }
     drop(graph);
+    done();
+    joined(device, done)
+}
+
+/// A graph of another library.
+struct Theirs(usize, FakeDriver);
+
+impl Drop for Theirs {
+    fn drop(&mut self) {
+        self.1.destroy(self.0);
+    }
+}
+
+/// Adds work to the graph into which another library captures its stream.
+fn joined(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
+    let (theirs, ours, driver) = (device.stream()?, device.stream()?, FakeDriver::open());
+    let mut buffer = Buffer::<u32>::zeroed(device, 100)?;
+    theirs.synchronize()?;
+    let handle = handle(&theirs)?;
+    // SAFETY: the closure queues nothing on a stream, and a context is current.
+    let beside = |work: &dyn Fn()| unsafe { theirs.launch_foreign(|_| (), |(), _| work()) };
+    // SAFETY: the stream lives, and the buffer is used by nothing else.
+    let not_captured = unsafe { ours.join_capture(handle, || buffer.fill(&ours, 7))? };
+    assert!(not_captured.is_none());
+    beside(&|| driver.capture(handle))?;
+    // SAFETY: as above.
+    let captured = unsafe { ours.join_capture(handle, || buffer.fill(&ours, 7)) };
+    // SAFETY: as above.
+    let refused = unsafe { ours.join_capture(handle, || buffer.download(&ours)) };
+    let mut graph = Theirs(0, driver);
+    // SAFETY: the closure queues nothing on a stream.
+    unsafe { ours.launch_foreign(|_| (), |(), _| graph.0 = graph.1.end_capture(handle))? };
+    done();
+    if captured.is_ok() && refused.is_err() {
+        // SAFETY: what is launched uses the buffer alone.
+        unsafe { ours.launch_foreign(|_| (), |(), ours| graph.1.launch(graph.0, ours))? };
+        ours.synchronize()?;
+        assert_eq!(buffer.download(&ours)?, [0x0707_0707; 100]);
+    }
+    let address = buffer.address();
+    drop(buffer);
+    // The graph keeps the memory.
+    if captured.is_ok() {
+        assert_ne!(Buffer::<u32>::zeroed(device, 100)?.address(), address);
+    }
+    drop(graph);
+    captured.map(drop)?;
     done();
     Ok(())
 }

@@ -36,11 +36,12 @@ pub(super) fn bits(stream: &Stream, words: Buffer<u32>, length: usize) -> Result
 }
 
 fn arrow_buffer<T: ArrowNativeType + Plain>(stream: &Stream, buffer: Buffer<T>) -> Result<arrow_buffer::Buffer> {
-    let Some(first) = buffer.in_place(stream)? else {
+    let Some(first) = buffer.in_place(stream)?.filter(|_| !buffer.is_captured()) else {
         return Ok(arrow_buffer::Buffer::from_vec(buffer.download(stream)?));
     };
     let bytes = buffer.len() * size_of::<T>();
     // SAFETY: the memory is the host's, has `bytes` bytes, and is initialized. It lives as long as
-    // the buffer, which Arrow owns now. So neither queued work nor safe code writes it any more.
+    // the buffer, which Arrow owns now, and no graph uses it. So neither queued work nor safe code
+    // writes it any more.
     Ok(unsafe { arrow_buffer::Buffer::from_custom_allocation(first.cast(), bytes, Arc::new(AssertUnwindSafe(buffer))) })
 }

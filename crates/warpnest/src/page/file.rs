@@ -136,7 +136,7 @@ impl<K: KeyWord, V: Payload> MapsFile for PageTable<K, V> {
         let address = file[at..at + 8 * words as usize].as_ptr().expose_provenance();
         // Sections are aligned to memory pages. A mapped table is only lent out, so only kernels
         // that do not write receive this buffer.
-        let allocation = Allocation::new(incoming.device.engine().clone(), address, 8 * words as usize, Owner::Other);
+        let allocation = Allocation::new(incoming.device.engine().clone(), address, 8 * words as usize, Owner::Lender);
         let words = Buffer::from_allocation(allocation, words as usize);
         Ok(Self { mapped: true, ..Self::of(incoming, numbers, words) })
     }

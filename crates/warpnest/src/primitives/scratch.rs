@@ -1,5 +1,6 @@
 //! Scratch: memory that operations work in.
 
+use crate::runtime::capture;
 use crate::{Buffer, Device, Result};
 use gpu_kernels::plain::Plain;
 
@@ -58,6 +59,10 @@ impl Scratch {
     /// new buffer that replaces the largest. Unlike the scratch's own words, such memory can be
     /// lent several times at once, and keeps its contents while operations use the scratch.
     pub(crate) fn lend<T: Plain>(&mut self, length: usize) -> Result<Buffer<T>> {
+        if !capture::is_on() {
+            // What is lent may become a result, and a graph would go on writing it.
+            self.free.retain(|buffer| !buffer.is_captured());
+        }
         let bytes = |buffer: &Buffer<u32>| 4 * buffer.capacity();
         let enough = |(_, buffer): &(usize, &Buffer<u32>)| bytes(buffer) / size_of::<T>() >= length;
         let held = self.free.iter().enumerate();
@@ -68,6 +73,7 @@ impl Scratch {
             buffer.set_length(length);
             return Ok(buffer);
         }
+        capture::refuse("allocates memory")?;
         // The old memory is freed first, because both together may exceed the device's memory.
         if let Some((number, _)) = held.max_by_key(|(_, buffer)| bytes(buffer)) {
             drop(self.free.swap_remove(number));
@@ -88,6 +94,10 @@ impl Scratch {
     pub(crate) fn reserve(&mut self, words: u64) -> Result<&Buffer<u64>> {
         let held = match self.words.take() {
             Some(held) if held.len() as u64 >= words => held,
+            old if capture::is_on() => {
+                self.words = old;
+                return Err(capture::refused("allocates memory"));
+            }
             old => {
                 // The old memory is freed first, because both together may exceed the device's
                 // memory.

@@ -24,6 +24,8 @@ pub(crate) enum Owner {
     Engine,
     /// Another library.
     Other,
+    /// What lends it to a buffer, for as long as the buffer lives.
+    Lender,
 }
 
 /// The memory of a buffer on a device, with the events of its last uses.
@@ -36,6 +38,8 @@ pub struct Allocation {
     uses: Mutex<LastUses>,
     /// Whether other code may know the address, and may use the memory until the drop.
     is_known: AtomicBool,
+    /// Whether a graph may use the memory.
+    is_captured: AtomicBool,
 }
 
 /// The count of reads at which the reads that have finished are removed.
@@ -84,7 +88,15 @@ impl LastUses {
 
 impl Allocation {
     pub(crate) fn new(engine: Arc<dyn Engine>, address: usize, bytes: usize, owner: Owner) -> Self {
-        Self { engine, address, bytes, owner, uses: Mutex::default(), is_known: AtomicBool::new(false) }
+        Self {
+            engine,
+            address,
+            bytes,
+            owner,
+            uses: Mutex::default(),
+            is_known: AtomicBool::default(),
+            is_captured: AtomicBool::default(),
+        }
     }
 
     /// Allocates memory of the engine for work of the stream with id `stream`.
@@ -107,6 +119,21 @@ impl Allocation {
 
     pub(crate) fn engine(&self) -> &Arc<dyn Engine> {
         &self.engine
+    }
+
+    /// Records that from now on a graph may use the memory.
+    pub(crate) fn make_captured(&self) {
+        self.is_captured.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether a graph may use the memory.
+    pub(crate) fn is_captured(&self) -> bool {
+        self.is_captured.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether the memory is lent only while its buffer lives.
+    pub(crate) fn is_lent(&self) -> bool {
+        self.owner == Owner::Lender
     }
 
     /// Returns whether the memory is of this library.
@@ -207,7 +234,7 @@ impl Allocation {
     /// Forgets the uses if the memory has another owner, who orders later work after the work that
     /// uses it. Nothing in this library waits for those uses any more.
     pub(crate) fn forget_uses_of_others(&self) {
-        if self.owner == Owner::Other {
+        if self.owner != Owner::Engine {
             *self.uses() = LastUses::default();
         }
     }
@@ -217,7 +244,7 @@ impl Drop for Allocation {
     fn drop(&mut self) {
         // After a driver error the context is lost, and the memory with it. A drop cannot return
         // the error, so it is ignored.
-        if self.owner == Owner::Other {
+        if self.owner != Owner::Engine {
             let _ = self.quiesce();
             return;
         }

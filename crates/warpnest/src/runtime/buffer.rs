@@ -1,6 +1,7 @@
 //! Buffers: arrays in a device's memory.
 
 use crate::runtime::allocation::{ALIGNMENT, Allocation, Tracked};
+use crate::runtime::capture;
 use crate::runtime::device::Device;
 use crate::runtime::engine::Engine;
 use crate::runtime::stream::Stream;
@@ -67,6 +68,7 @@ impl<T: Plain> Buffer<T> {
     /// only if the length changes.
     pub(crate) fn fit(&mut self, device: &Device, length: usize) -> Result<()> {
         if self.length != length {
+            capture::refuse("allocates memory")?;
             if self.capacity > MIN_BYTES {
                 // The old memory is freed first: both together may be more than there is.
                 *self = Self::uninitialized(device, 0)?;
@@ -186,6 +188,8 @@ impl<T: Plain> Buffer<T> {
         self.reserve(stream, length)?;
         let new = (length.saturating_sub(self.length)) * size_of::<T>();
         if new > 0 {
+            // A graph would set the elements later.
+            capture::refuse("makes a buffer longer")?;
             let end = self.bytes();
             stream.batch(|batch| batch.fill_bytes(self, end..end + new, 0))?;
         }
@@ -314,6 +318,11 @@ impl<T> Buffer<T> {
     #[cfg(any(feature = "cust", feature = "cudarc"))]
     pub(crate) fn is_owner(&self) -> bool {
         Arc::strong_count(&self.allocation) == 1 && self.allocation.is_of_engine()
+    }
+
+    /// Returns whether a graph may use the memory.
+    pub(crate) fn is_captured(&self) -> bool {
+        self.allocation.is_captured()
     }
 
     /// Returns the memory of the buffer, which is its only owner.

@@ -28,6 +28,8 @@ pub(super) struct Captured {
     pub steps: Vec<Step>,
     /// The memory, and whether the steps write it.
     pub memory: Vec<(Arc<Allocation>, bool)>,
+    /// The first refusal, which fails the capture even if the work ignores it.
+    refused: Option<Error>,
 }
 
 /// Captures what `work` queues on a stream on this thread. Returns its result, too.
@@ -38,7 +40,10 @@ pub(super) fn capture<R>(stream: u64, work: impl FnOnce() -> Result<R>) -> Resul
     let ended = End;
     let done = work();
     let captured = ended.now();
-    done.map(|result| (captured, result))
+    match captured.refused {
+        Some(refused) => Err(refused),
+        None => done.map(|result| (captured, result)),
+    }
 }
 
 struct End;
@@ -56,13 +61,24 @@ impl Drop for End {
 }
 
 /// Returns whether this thread captures.
-pub(super) fn is_on() -> bool {
+pub(crate) fn is_on() -> bool {
     CURRENT.with_borrow(Option::is_some)
 }
 
 /// Fails if this thread captures. `what` is what a captured call may not do.
 pub(crate) fn refuse(what: &'static str) -> Result<()> {
-    if is_on() { Err(Error::Input(InputError::NotCaptured { what })) } else { Ok(()) }
+    if is_on() { Err(refused(what)) } else { Ok(()) }
+}
+
+/// Refuses what this thread captures, and returns the error.
+pub(crate) fn refused(what: &'static str) -> Error {
+    let error = Error::Input(InputError::NotCaptured { what });
+    CURRENT.with_borrow_mut(|captured| {
+        if let Some(captured) = captured {
+            captured.refused.get_or_insert_with(|| error.clone());
+        }
+    });
+    error
 }
 
 /// Records a use of memory, for which the host has waited until now. Returns whether this thread
@@ -72,9 +88,13 @@ pub(super) fn uses(stream: u64, allocation: &Arc<Allocation>, is_write: bool) ->
         return Ok(false);
     };
     if captured != stream {
-        return Err(Error::Input(InputError::NotCaptured { what: "queues work on another stream" }));
+        return Err(refused("queues work on another stream"));
+    }
+    if allocation.is_lent() {
+        return Err(refused("uses memory that is lent to it, such as a slice or a mapped file"));
     }
     allocation.quiesce()?;
+    allocation.make_captured();
     CURRENT.with_borrow_mut(|captured| {
         let Some(Captured { memory, .. }) = captured else { return };
         match memory.iter_mut().find(|(earlier, _)| Arc::ptr_eq(earlier, allocation)) {
@@ -118,7 +138,7 @@ impl Queue for Recorder {
         Self::record_step(Step::Launch { kernel: Recorded::new(kernel), blocks })
     }
     fn record(&self, _timed: bool) -> Result<Arc<dyn QueueEvent>> {
-        Err(Error::Input(InputError::NotCaptured { what: "records an event" }))
+        Err(refused("records an event"))
     }
     fn wait(&self, _queue_event: &dyn QueueEvent) -> Result<()> {
         refuse("waits for an event")

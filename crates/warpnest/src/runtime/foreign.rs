@@ -47,6 +47,21 @@ impl<T: Plain> Buffer<T> {
     /// it. On a CUDA device it must be memory of the device's primary context, or memory that this
     /// context can access.
     pub unsafe fn from_foreign(device: &Device, address: usize, length: usize) -> Result<Self> {
+        // SAFETY: as the caller promises.
+        unsafe { Self::from_owner(device, address, length, Owner::Other) }
+    }
+
+    /// Returns a buffer on memory that is lent while the buffer lives, but no longer, so that no
+    /// graph may use it.
+    ///
+    /// # Safety
+    /// As for [`Buffer::from_foreign`], without a graph.
+    pub(crate) unsafe fn from_lent(device: &Device, address: usize, length: usize) -> Result<Self> {
+        // SAFETY: as the caller promises.
+        unsafe { Self::from_owner(device, address, length, Owner::Lender) }
+    }
+
+    unsafe fn from_owner(device: &Device, address: usize, length: usize, owner: Owner) -> Result<Self> {
         let address = match length {
             // There is nothing to read, so any address that kernels accept will do.
             0 => ALIGNMENT,
@@ -57,7 +72,7 @@ impl<T: Plain> Buffer<T> {
             }
         };
         let bytes = length * size_of::<T>();
-        let allocation = Allocation::new(device.engine().clone(), address, bytes, Owner::Other);
+        let allocation = Allocation::new(device.engine().clone(), address, bytes, owner);
         Ok(Self::from_allocation(allocation, length))
     }
 
@@ -146,6 +161,20 @@ impl Stream {
         unsafe { self.queue().release_to_foreign(handle) }
     }
 
+    /// Calls `work`, which may allocate and wait even while another library captures a stream in
+    /// the mode that forbids this to all threads (CUDA's global mode).
+    ///
+    /// # Errors
+    /// The errors of `work`, and [`Error::Driver`].
+    pub fn beside_captures<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<R> {
+        let (mut work, mut result) = (Some(work), None);
+        self.queue().beside_captures(&mut || {
+            result = work.take().map(|work| work()).transpose()?;
+            Ok(())
+        })?;
+        Ok(result.expect("a queue calls the work once, or fails"))
+    }
+
     /// Adds the work that `work` queues on this stream to the graph into which another library is
     /// capturing its stream, as `torch.cuda.graph` does. Returns `None`, and does not call `work`,
     /// if it is capturing none.
@@ -160,22 +189,19 @@ impl Stream {
     /// # Safety
     /// As for [`Stream::wait_for_foreign`]. While the graph lives, memory from
     /// [`Buffer::from_foreign`] must live, too. Launches of the graph must be ordered with other
-    /// work on the buffers and tables.
+    /// work on the buffers, tables and scratch, and come before changes of the tables.
     pub unsafe fn join_capture<R>(&self, handle: *mut c_void, work: impl FnOnce() -> Result<R>) -> Result<Option<R>> {
         // SAFETY: as the caller promises.
         if !unsafe { self.queue().is_foreign_captured(handle)? } {
             return Ok(None);
         }
-        let (mut work, mut result) = (Some(work), None);
-        self.queue().beside_captures(&mut || {
-            let Some(work) = work.take() else { return Ok(()) };
-            let (captured, returned) = capture::capture(self.id(), work)?;
-            result = Some(returned);
+        self.beside_captures(|| {
+            let (captured, result) = capture::capture(self.id(), work)?;
             let Captured { steps, memory, .. } = captured;
             // SAFETY: the calls vouched for the arguments, and the graph keeps the memory.
-            unsafe { self.queue().join_capture(handle, &steps, Box::new(memory)) }
-        })?;
-        Ok(result)
+            unsafe { self.queue().join_capture(handle, &steps, Box::new(memory))? };
+            Ok(Some(result))
+        })
     }
 
     /// Makes later work on this stream wait for all uses of a buffer, and the buffer's later uses

@@ -12,8 +12,8 @@ use std::sync::Arc;
 ///
 /// A launch takes the host a few microseconds, however many operations it has. They use the same
 /// memory in each launch, which the graph keeps alive: new queries are written to the buffer that
-/// was captured. Launches are ordered with all other work on the buffers, on any stream, as single
-/// operations are.
+/// was captured. On the device, launches are ordered with all other work on the buffers, on any
+/// stream, as single operations are.
 ///
 /// ```
 /// use warpnest::{Answers, Buffer, Device, PageMap};
@@ -25,18 +25,19 @@ use std::sync::Arc;
 /// let mut answers = Answers::new(&device, 2)?;
 ///
 /// let graph = stream.capture(|| map.get_many_into(stream, &queries, &mut answers))?;
-/// graph.launch(stream)?;
+/// // SAFETY: the map is not changed, and only this thread uses it and the buffers.
+/// unsafe { graph.launch(stream)? };
 /// assert_eq!(answers.download(stream)?, [Some(30), None]);
 ///
 /// queries.upload(stream, &[2, 1])?;
-/// graph.launch(stream)?;
+/// // SAFETY: as above.
+/// unsafe { graph.launch(stream)? };
 /// assert_eq!(answers.download(stream)?, [Some(20), Some(10)]);
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 ///
-/// A table that is changed after the capture may have been built again in other memory, or with
-/// other constants. Then lookups of the graph return the answers of neither state: capture again.
-/// They access no memory but that of the captured buffers.
+/// A [`Bounded`](crate::relational::Bounded) result that was captured has the count of its last
+/// call until the graph is launched.
 pub struct Graph {
     engine: Arc<dyn Engine>,
     captured: Captured,
@@ -70,7 +71,13 @@ impl Graph {
     /// # Errors
     /// [`Error::WrongDevice`](crate::Error::WrongDevice),
     /// [`Error::Driver`](crate::Error::Driver).
-    pub fn launch(&self, stream: &Stream) -> Result<()> {
+    ///
+    /// # Safety
+    /// * No table that was captured has been changed since then: it may be in other memory now, or
+    ///   have another layout in the same memory. Capture again after a change.
+    /// * While this runs, no other host thread uses what was captured: the buffers, tables and
+    ///   scratch, and this graph. That is what borrows ensure for other calls.
+    pub unsafe fn launch(&self, stream: &Stream) -> Result<()> {
         same_device("the graph", &self.engine, stream.engine())?;
         stream.batch(|batch| {
             for (memory, is_write) in &self.captured.memory {

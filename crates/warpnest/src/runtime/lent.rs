@@ -22,7 +22,7 @@ impl<'s, T: Plain> Lent<'s, T> {
         let buffer = if in_place && !slice.is_empty() {
             // SAFETY: no work writes the slice, because the buffer is lent only as `&Buffer`. Its
             // drop waits for the work that reads it, before the borrow ends.
-            unsafe { Buffer::from_foreign(device, address, slice.len())? }
+            unsafe { Buffer::from_lent(device, address, slice.len())? }
         } else {
             Buffer::from_slice(device, slice)?
         };
@@ -68,7 +68,7 @@ impl Output {
             let address = elements.as_mut_ptr().expose_provenance();
             if address.is_multiple_of(ALIGNMENT) {
                 // SAFETY: only the buffer accesses the elements, and it is dropped before them.
-                let buffer = unsafe { Buffer::from_foreign(device, address, length)? };
+                let buffer = unsafe { Buffer::from_lent(device, address, length)? };
                 return Ok(Self { buffer, elements: Some(elements) });
             }
         }

@@ -80,14 +80,29 @@ fn rows_encoded_by_several_cores() {
         right(device, &rows);
     }
     fn right<K: Key>(device: &Device, rows: &[K]) {
-        let unique = Unique::of(rows).ids().counts().run(device).unwrap();
-        let mut counts = vec![0; unique.keys.len()];
-        for (row, &id) in rows.iter().zip(&unique.ids) {
-            counts[id as usize] += 1;
-            assert!(unique.keys[id as usize] == *row);
+        let different = rows.iter().collect::<std::collections::HashSet<_>>().len();
+        let check = |keys: &[K], ids: &[u32], found: &[u32]| {
+            let mut counts = vec![0; keys.len()];
+            for (row, &id) in rows.iter().zip(ids) {
+                counts[id as usize] += 1;
+                assert!(keys[id as usize] == *row);
+            }
+            assert_eq!((keys.len(), found), (different, &counts[..]));
+        };
+        let (stream, mut scratch, query) =
+            (device.default_stream(), Scratch::new(device), Unique::of(rows).ids().counts());
+        let unique = query.run(device).unwrap();
+        check(&unique.keys, &unique.ids, &unique.counts);
+        // With a capacity, all blocks add their rows to one table, or fill all of its slots.
+        let bounded = query.run_bounded(stream, &mut scratch, different).unwrap();
+        let unique = bounded.into_result(stream).unwrap();
+        let [ids, counts] = [&unique.ids, &unique.counts].map(|numbers| numbers.download(stream).unwrap());
+        check(&unique.keys.download(stream).unwrap(), &ids, &counts);
+        for capacity in [different - 1, different / 5] {
+            let mut over = query.run_bounded(stream, &mut scratch, capacity).unwrap();
+            assert!(over.count().download(stream).unwrap()[0] > capacity as u64);
+            assert!(over.finish(stream).is_err());
         }
-        let different: std::collections::HashSet<_> = rows.iter().collect();
-        assert_eq!((unique.keys.len(), unique.counts), (different.len(), counts));
     }
     on_several_cores(|device| {
         for different in [10, 600] {

@@ -6,12 +6,18 @@ use std::panic::AssertUnwindSafe;
 use warpnest::design::{Finds, Kind, Loads};
 use warpnest::error::InputError;
 use warpnest::primitives::{Scratch, expand_flags, fill_absent, gather};
-use warpnest::relational::unique_on;
+use warpnest::relational::{GroupBy, JoinKind, KeptSide, Unique, unique_on};
 use warpnest::{
     Answers, Buffer, CompactingTable, CuckooMap, Device, Error, ExtendibleMap, Graph, LinearMap, PageMap, PageSet,
-    Result, SortedMap, Table, TwoLevelMap,
+    Result, SortedMap, Stream, Table, TwoLevelMap,
 };
 use warpnest_tests::{assert_wrong_device, distinct_keys, elsewhere, parameterized};
+
+/// Launches a graph.
+fn launch(graph: &Graph, stream: &Stream) -> Result<()> {
+    // SAFETY: no test changes a captured table, and one thread uses what was captured.
+    unsafe { graph.launch(stream) }
+}
 
 /// Fails unless a capture was refused, because a call `does` something.
 fn is_refused(captured: Result<Graph>, does: &str) {
@@ -44,7 +50,7 @@ fn look_up<T: Finds<Key = u32, Value: Debug + PartialEq>>(table: &Table<T>, quer
     for (round, queries) in queries.into_iter().enumerate() {
         let (launched, read) = if round % 2 == 0 { (&one, &two) } else { (&two, &one) };
         asked.upload(read, queries).unwrap();
-        graph.launch(launched).unwrap();
+        launch(&graph, launched).unwrap();
         let expected = table.get_many(queries).unwrap();
         assert_eq!(answers.download(read).unwrap(), expected);
         let words = found.download(read).unwrap();
@@ -185,7 +191,7 @@ fn a_graph_keeps_its_memory_and_is_ordered_with_other_work(device: &Device) {
     assert_eq!((graph.len(), graph.is_empty()), (3, false));
     for byte in 1..4 {
         first.fill(&two, byte).unwrap();
-        graph.launch(&one).unwrap();
+        launch(&graph, &one).unwrap();
         first.fill(&two, 0xee).unwrap();
         assert!(third.download(&two).unwrap() == all_of(byte), "{byte}");
         assert!(second.download(&two).unwrap() == all_of(9), "{byte}");
@@ -195,9 +201,9 @@ fn a_graph_keeps_its_memory_and_is_ordered_with_other_work(device: &Device) {
     // These do not get the memory of the dropped buffers.
     let mut others = [(); 4].map(|()| Buffer::<u32>::zeroed(device, WORDS).unwrap());
     others.iter_mut().for_each(|other| other.fill(&two, 1).unwrap());
-    graph.launch(&two).unwrap();
+    launch(&graph, &two).unwrap();
     assert!(third.download(&one).unwrap() == all_of(5));
-    graph.launch(&two).unwrap();
+    launch(&graph, &two).unwrap();
     drop(graph);
     assert!(third.download(&one).unwrap() == all_of(5));
     assert!(others.iter().all(|other| other.download(&one).unwrap() == all_of(1)));
@@ -217,17 +223,68 @@ fn graphs_and_primitives_are_captured_in_graphs(device: &Device) {
     });
     let inner = inner.unwrap();
     let outer = stream.capture(|| {
-        inner.launch(stream)?;
+        launch(&inner, stream)?;
         gather(stream, &values, &at, &mut taken)
     });
     let outer = outer.unwrap();
     assert_eq!((inner.len(), outer.len()), (2, 3));
-    outer.launch(stream).unwrap();
+    launch(&outer, stream).unwrap();
     assert_eq!(bytes.download(stream).unwrap(), [1, 1, 0, 1, 0]);
     assert_eq!(values.download(stream).unwrap(), [1, 2, 70, 4, 70]);
     assert_eq!(taken.download(stream).unwrap(), [70, 1, 70]);
-    assert_wrong_device(outer.launch(elsewhere().default_stream()).unwrap_err(), "the graph", device, &elsewhere());
+    assert_wrong_device(launch(&outer, elsewhere().default_stream()).unwrap_err(), "the graph", device, &elsewhere());
     let none = stream.capture(|| Ok(())).unwrap();
     assert!(none.is_empty());
-    none.launch(stream).unwrap();
+    launch(&none, stream).unwrap();
+}
+
+/// Returns a column of 700 keys, of which some are repeated, which depends on the round.
+fn column_of(round: u32) -> Vec<u32> {
+    (0..700).map(|row: u32| row.wrapping_mul(2 * round + 1) % (100 + 40 * round)).collect()
+}
+
+#[parameterized]
+fn results_with_a_capacity_are_captured(device: &Device) {
+    let (stream, mut scratch) = (device.default_stream(), Scratch::new(device));
+    let mut column = Buffer::from_slice(device, &column_of(0)).unwrap();
+    let numbers = Buffer::from_slice(device, &(0..700).collect::<Vec<u32>>()).unwrap();
+    let kept_keys: Vec<u32> = (0..90).map(|key| key / 2).collect();
+    let kept = KeptSide::new(device, &kept_keys).unwrap();
+    let mut distinct = Unique::of(&column).ids().counts().run_bounded(stream, &mut scratch, 250).unwrap();
+    let mut query = GroupBy::new(&column);
+    let sum = query.sum(&numbers);
+    let mut groups = query.run_bounded(stream, &mut scratch, 250).unwrap();
+    let mut pairs = kept.join_bounded(JoinKind::Inner, stream, &mut scratch, &column, 1000).unwrap();
+    let graph = stream.capture(|| {
+        Unique::of(&column).ids().counts().run_bounded_into(stream, &mut scratch, &mut distinct)?;
+        query.run_bounded_into(stream, &mut scratch, &mut groups)?;
+        kept.join_bounded_into(JoinKind::Inner, stream, &mut scratch, &column, &mut pairs)
+    });
+    let graph = graph.unwrap();
+    drop(query);
+    for round in [1, 4, 0, 3] {
+        let keys = column_of(round);
+        column.upload(stream, &keys).unwrap();
+        launch(&graph, stream).unwrap();
+        let matches: usize = keys.iter().map(|key| kept_keys.iter().filter(|kept| *kept == key).count()).sum();
+        if round == 4 {
+            // 260 keys.
+            assert!(distinct.finish(stream).is_err() && groups.finish(stream).is_err());
+        } else {
+            let found = distinct.finish(stream).unwrap();
+            let [of_ids, ids, counts] =
+                [&found.keys, &found.ids, &found.counts].map(|part| part.download(stream).unwrap());
+            assert!(keys.iter().zip(&ids).all(|(key, &id)| of_ids[id as usize] == *key), "{round}");
+            assert_eq!(of_ids.len(), 100 + 40 * round as usize);
+            let count_of = |key: u32| keys.iter().filter(|other| **other == key).count() as u32;
+            assert!(of_ids.iter().zip(&counts).all(|(&key, &count)| count == count_of(key)), "{round}");
+            let found = groups.finish(stream).unwrap();
+            let (of_groups, sums) =
+                (found.keys().download(stream).unwrap(), found.column(sum).unwrap().download(stream).unwrap());
+            let sum_of =
+                |key: u32| keys.iter().zip(0..).filter(|(other, _)| **other == key).map(|(_, row)| row).sum::<u64>();
+            assert!(of_groups.iter().zip(&sums).all(|(&key, &sum)| sum == sum_of(key)), "{round}");
+        }
+        assert_eq!(pairs.finish(stream).unwrap().len(), matches, "{round}");
+    }
 }

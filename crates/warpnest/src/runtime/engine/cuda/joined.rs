@@ -3,8 +3,8 @@
 use super::driver::{self, constant};
 use super::queue::CudaQueue;
 use super::shared::Shared;
-use crate::Result;
 use crate::runtime::engine::{Kept, Step};
+use crate::{Error, InputError, Result};
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,6 +17,15 @@ static GONE: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
 pub(super) fn drop_gone() {
     let gone = std::mem::take(&mut *GONE.lock().unwrap_or_else(PoisonError::into_inner));
     drop(gone);
+}
+
+/// A guard whose drop drops what graphs kept that are gone.
+pub(super) struct Gone;
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        drop_gone();
+    }
 }
 
 /// Is called by the driver when nothing uses a graph any more.
@@ -48,7 +57,9 @@ pub(super) unsafe fn graph_of(shared: &Shared, stream: driver::Stream) -> Result
 pub(super) unsafe fn join(shared: &Arc<Shared>, stream: driver::Stream, steps: &[Step], memory: Kept) -> Result<()> {
     drop_gone();
     // SAFETY: as the caller promises.
-    let Some(graph) = (unsafe { graph_of(shared, stream)? }) else { return Ok(()) };
+    let Some(graph) = (unsafe { graph_of(shared, stream)? }) else {
+        return Err(Error::Input(InputError::NotCaptured { what: "ends the capture" }));
+    };
     let entered = shared.primary.enter()?;
     let driver = entered.driver;
     let (value, mut object) = (Box::into_raw(Box::new(memory)), ptr::null_mut());

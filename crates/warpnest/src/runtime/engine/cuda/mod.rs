@@ -47,6 +47,7 @@ impl CudaEngine {
     /// Creates the engine of the device with this ordinal, in its primary context, with its
     /// kernels.
     pub(crate) fn new(ordinal: u32) -> Result<Self> {
+        joined::drop_gone();
         let primary = Arc::new(Primary::retain(ordinal)?);
         let modules = Modules::new(&primary)?;
         let pool = Pool::new(&primary);
@@ -120,6 +121,7 @@ unsafe impl Engine for CudaEngine {
     }
 
     fn take(&self, bytes: usize, stream: u64) -> Result<Reused> {
+        joined::drop_gone();
         self.pool.take(&self.shared.primary, bytes, stream)
     }
 

@@ -83,6 +83,8 @@ pub(super) fn cuda_queue(queue: &dyn Queue) -> Result<&CudaQueue> {
 
 impl Drop for CudaQueue {
     fn drop(&mut self) {
+        // Graphs that are gone keep no engine when its last stream goes.
+        let _gone = joined::Gone;
         let Ok(entered) = self.shared.primary.enter() else { return };
         match self.owner.take() {
             // The owner is dropped while this context is entered, because its drop changes the

@@ -155,7 +155,7 @@ impl<T: Plain + Pod + DeviceRepr> Buffer<T> {
         // If `work` panics, or an event cannot be recorded, the buffer's drop makes the host wait
         // for the last uses of the buffer.
         // SAFETY: the view is of this context, and stays borrowed until the buffer is dropped.
-        let buffer = unsafe { Self::from_foreign(device, address as usize, view.len())? };
+        let buffer = unsafe { Self::from_lent(device, address as usize, view.len())? };
         theirs.order_after_uses(&buffer)?;
         let answer = work(&buffer);
         // `cudarc`'s stream waits for every stream that read the buffer. The event of `read`'s drop

@@ -148,7 +148,7 @@ impl<T: Plain + Pod + DeviceCopy> Buffer<T> {
         // The buffer's drop waits for its last uses, even if `work` panics.
         // SAFETY: the slice is of this context, and is not changed or freed, as the caller
         // promises.
-        let buffer = unsafe { Self::from_foreign(device, slice.as_device_ptr().as_raw() as usize, slice.len())? };
+        let buffer = unsafe { Self::from_lent(device, slice.as_device_ptr().as_raw() as usize, slice.len())? };
         Ok(work(&buffer))
     }
 }

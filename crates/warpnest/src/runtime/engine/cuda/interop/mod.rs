@@ -9,6 +9,7 @@ use super::CudaEngine;
 use super::context::Primary;
 use super::queue::CudaQueue;
 use crate::runtime::allocation::{Allocation, Owner};
+use crate::runtime::capture;
 use crate::runtime::engine::{Engine, Queue};
 use crate::{Buffer, Error, Result, Stream};
 use gpu_kernels::plain::Plain;
@@ -62,6 +63,7 @@ impl<T: Plain> Buffer<T> {
     /// Lends this buffer's memory to `work`, in order with the buffer's other uses. The context is
     /// current while `work` runs.
     fn lent<R>(&self, other: Other, stream: &Stream, written: bool, work: impl FnOnce(&CudaQueue) -> R) -> Result<R> {
+        capture::refuse("lends memory to another library")?;
         let primary = primary(&**self.engine(), other)?;
         stream.batch(|batch| {
             if written {
