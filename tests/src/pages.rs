@@ -187,7 +187,8 @@ impl<K: Key, V: Payload> Pages<K, V> {
         let mut values = Buffer::<V::Word>::zeroed(device, queries.len())?;
         let mut found = Buffer::<u32>::zeroed(device, queries.len().div_ceil(32))?;
         let plan = FindParams { layout: self.layout, queries: queries.len() as u64, absent: 0 };
-        // SAFETY: flags may be null. The answers have capacity for all queries, which read no other pages.
+        // SAFETY: flags may be null. The answers have capacity for all queries, which read no other
+        // pages.
         unsafe {
             stream.launch(plan.queries as usize, |uses| Find::<K, V> {
                 queries: uses.read(&on_device),

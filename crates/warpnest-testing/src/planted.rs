@@ -234,8 +234,9 @@ pub fn planted() -> (Device, Arc<FaultPlan>) {
     let plan = Arc::new(FaultPlan::default());
     let engine = PlantedEngine { inner: HostEngine::new(Cores), plan: plan.clone() };
     let device = Device::from_engine(engine).expect("a host engine always has a queue");
-    // While one stream alone uses memory, no events are recorded. This second stream, which is never
-    // dropped, makes the device record one after each batch, so that tests can make recording fail.
+    // While one stream alone uses memory, no events are recorded. This second stream, which is
+    // never dropped, makes the device record one after each batch, so that tests can make recording
+    // fail.
     let second = device.stream().expect("a host engine always has a queue");
     drop(Buffer::<u32>::zeroed(&second.device(), 1).expect("there is memory"));
     std::mem::forget(second);

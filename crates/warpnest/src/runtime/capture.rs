@@ -3,16 +3,12 @@
 //! Only this library captures, and not the driver, so a call that cannot be captured does no harm:
 //! it allocates or waits, gets an error, and nothing was queued.
 
-use crate::runtime::allocation::Allocation;
-use crate::runtime::engine::{Queue, QueueEvent, Step};
-use crate::runtime::stream::Stream;
+use crate::runtime::engine::{Queue, QueueEvent, Recorded, Step};
 use crate::{Error, InputError, Result};
-use gpu_kernels::seam::{Entry, Kernel};
+use gpu_kernels::seam::Kernel;
 use std::any::Any;
 use std::cell::RefCell;
 use std::ffi::c_void;
-use std::fmt;
-use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 thread_local! {
@@ -27,7 +23,7 @@ pub(super) struct Captured {
     stream: u64,
     pub steps: Vec<Step>,
     /// The memory, and whether the steps write it.
-    pub memory: Vec<(Arc<Allocation>, bool)>,
+    pub memory: Vec<(Arc<dyn Any + Send + Sync>, bool)>,
     /// The first refusal, which fails the capture even if the work ignores it.
     refused: Option<Error>,
 }
@@ -81,38 +77,30 @@ pub(crate) fn refused(what: &'static str) -> Error {
     error
 }
 
-/// Records a use of memory, for which the host has waited until now. Returns whether this thread
-/// captures.
-pub(super) fn uses(stream: u64, allocation: &Arc<Allocation>, is_write: bool) -> Result<bool> {
-    let Some(captured) = CURRENT.with_borrow(|captured| captured.as_ref().map(|captured| captured.stream)) else {
-        return Ok(false);
-    };
-    if captured != stream {
-        return Err(refused("queues work on another stream"));
+/// Returns whether this thread captures the work of a stream. If it captures another stream's, that
+/// is refused.
+pub(super) fn is_of(stream: u64) -> Result<bool> {
+    match CURRENT.with_borrow(|captured| captured.as_ref().map(|captured| captured.stream)) {
+        None => Ok(false),
+        Some(captured) if captured == stream => Ok(true),
+        Some(_) => Err(refused("queues work on another stream")),
     }
-    if allocation.is_lent() {
-        return Err(refused("uses memory that is lent to it, such as a slice or a mapped file"));
-    }
-    allocation.quiesce()?;
-    allocation.make_captured();
-    CURRENT.with_borrow_mut(|captured| {
-        let Some(Captured { memory, .. }) = captured else { return };
-        match memory.iter_mut().find(|(earlier, _)| Arc::ptr_eq(earlier, allocation)) {
-            Some((_, writes)) => *writes |= is_write,
-            None => memory.push((allocation.clone(), is_write)),
-        }
-    });
-    Ok(true)
 }
 
-/// Returns the queue of a stream's work, which records it if this thread captures.
-pub(super) fn queue(stream: &Stream) -> &dyn Queue {
-    if is_on() { &Recorder } else { stream.queue() }
+/// Adds memory that the captured steps use.
+pub(super) fn keep(memory: Arc<dyn Any + Send + Sync>, is_write: bool) {
+    CURRENT.with_borrow_mut(|captured| {
+        let Some(Captured { memory: all, .. }) = captured else { return };
+        match all.iter_mut().find(|(earlier, _)| Arc::ptr_eq(earlier, &memory)) {
+            Some((_, writes)) => *writes |= is_write,
+            None => all.push((memory, is_write)),
+        }
+    });
 }
 
 /// A queue that records steps.
 #[derive(Debug)]
-struct Recorder;
+pub(super) struct Recorder;
 
 impl Recorder {
     fn record_step(step: Step) -> Result<()> {
@@ -151,43 +139,5 @@ impl Queue for Recorder {
     }
     fn as_any(&self) -> &dyn Any {
         self
-    }
-}
-
-/// A kernel with a copy of its arguments, to be launched later.
-pub struct Recorded {
-    entry: &'static Entry,
-    /// The bytes of the entry's struct, with an alignment that suits any struct of words.
-    values: Box<[MaybeUninit<u128>]>,
-    dynamic_bytes: usize,
-}
-
-impl Recorded {
-    /// Copies the arguments of a kernel.
-    pub fn new(kernel: &dyn Kernel) -> Self {
-        let entry = kernel.entry();
-        let mut values = vec![MaybeUninit::uninit(); entry.size.div_ceil(size_of::<u128>())].into_boxed_slice();
-        // SAFETY: the kernel's struct has `entry.size` bytes, and the copy has at least as many.
-        unsafe { values.as_mut_ptr().cast::<u8>().copy_from_nonoverlapping(kernel.values().cast(), entry.size) };
-        Self { entry, values, dynamic_bytes: kernel.dynamic_bytes() }
-    }
-}
-
-// SAFETY: the values are a copy of the entry's struct, and the box keeps their address.
-unsafe impl Kernel for Recorded {
-    fn entry(&self) -> &'static Entry {
-        self.entry
-    }
-    fn values(&self) -> *const () {
-        self.values.as_ptr().cast()
-    }
-    fn dynamic_bytes(&self) -> usize {
-        self.dynamic_bytes
-    }
-}
-
-impl fmt::Debug for Recorded {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Recorded({})", self.entry.name)
     }
 }

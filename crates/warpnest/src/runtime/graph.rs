@@ -1,8 +1,9 @@
 //! Graphs: captured work that is launched again and again.
 
 use crate::Result;
+use crate::runtime::allocation::Allocation;
 use crate::runtime::capture::{Captured, capture, is_on};
-use crate::runtime::engine::{Engine, EngineGraph, same_device};
+use crate::runtime::engine::{Engine, EngineGraph, Step, same_device};
 use crate::runtime::stream::Stream;
 use std::fmt;
 use std::sync::Arc;
@@ -40,7 +41,9 @@ use std::sync::Arc;
 /// call until the graph is launched.
 pub struct Graph {
     engine: Arc<dyn Engine>,
-    captured: Captured,
+    steps: Vec<Step>,
+    /// The memory that the steps use, and whether they write it.
+    memory: Vec<(Arc<Allocation>, bool)>,
     /// The steps as the engine launches them, if it does not queue one after the other.
     ready: Option<Box<dyn EngineGraph>>,
 }
@@ -57,10 +60,11 @@ impl Stream {
     /// The errors of `work`; it gets [`InputError::NotCaptured`](crate::InputError::NotCaptured)
     /// where it allocates, waits, or uses another stream. [`Error::Driver`](crate::Error::Driver).
     pub fn capture(&self, work: impl FnOnce() -> Result<()>) -> Result<Graph> {
-        let (captured, ()) = capture(self.id(), work)?;
-        let engine = self.engine().clone();
-        let ready = engine.graph(&captured.steps)?;
-        Ok(Graph { engine, captured, ready })
+        let (Captured { steps, memory, .. }, ()) = capture(self.id(), work)?;
+        let memory = memory.into_iter().filter_map(|(memory, is_write)| Some((memory.downcast().ok()?, is_write)));
+        let (engine, memory) = (self.engine().clone(), memory.collect());
+        let ready = engine.graph(&steps)?;
+        Ok(Graph { engine, steps, memory, ready })
     }
 }
 
@@ -80,7 +84,7 @@ impl Graph {
     pub unsafe fn launch(&self, stream: &Stream) -> Result<()> {
         same_device("the graph", &self.engine, stream.engine())?;
         stream.batch(|batch| {
-            for (memory, is_write) in &self.captured.memory {
+            for (memory, is_write) in &self.memory {
                 batch.record_use(memory, *is_write);
             }
             let queue = batch.queue()?;
@@ -89,14 +93,14 @@ impl Graph {
                 // and the batch records its uses.
                 Some(ready) if !is_on() => unsafe { ready.queue(queue) },
                 // SAFETY: as above.
-                _ => self.captured.steps.iter().try_for_each(|step| unsafe { step.queue(queue) }),
+                _ => self.steps.iter().try_for_each(|step| unsafe { step.queue(queue) }),
             }
         })
     }
 
     /// Returns the count of operations: launches of kernels, and copies and fills of memory.
     pub fn len(&self) -> usize {
-        self.captured.steps.len()
+        self.steps.len()
     }
 
     /// Returns whether nothing was captured.

@@ -29,7 +29,8 @@ struct Query<K, W> {
 
 kernel! {
     /// Answers query `i` by thread `i`. `values[i]` becomes the value, or `absent` if the key is
-    /// absent. Bit `i mod 32` of `found[i / 32]` and byte `i` of `flags` tell whether it is present.
+    /// absent. Bit `i mod 32` of `found[i / 32]` and byte `i` of `flags` tell whether it is
+    /// present.
     ///
     /// `values`, `found` and `flags` may be null. `words` are the table's buckets.
     Find<K: KeyWord, V: Payload>, "page_find", threads 256, cpu cores;

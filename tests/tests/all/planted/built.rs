@@ -184,7 +184,11 @@ fn looks<D: Checked>(
             0 => map.get_many(keys).map(drop),
             1 => map.contains_many(keys).map(drop),
             2 => map.to_pairs().map(drop),
-            3 => map.get_many_on(&stream, &Buffer::from_slice(device, keys)?)?.download(&stream).map(drop),
+            // The device's own stream waits for the other one.
+            3 => {
+                let answers = map.get_many_on(&stream, &Buffer::from_slice(device, keys)?)?;
+                answers.download(device.default_stream()).map(drop)
+            }
             _ => map.try_clone().map(drop),
         }
     };

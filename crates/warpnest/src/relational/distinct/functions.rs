@@ -148,8 +148,8 @@ pub fn isin_on_host<K: Key>(
     with_set(stream, scratch, among, |set| contains_on_host(set, stream, keys, bits, flags))
 }
 
-/// Writes the result of [`isin_on`] as a byte for each key, which is 1 if the key is among the other
-/// ones, else 0.
+/// Writes the result of [`isin_on`] as a byte for each key, which is 1 if the key is among the
+/// other ones, else 0.
 #[doc(hidden)]
 pub fn isin_flags_into<K: Key>(
     stream: &Stream,

@@ -17,18 +17,17 @@ mod host_allocator;
 mod host_memory;
 mod last_use;
 mod queue;
+mod recorded;
 #[cfg(feature = "cpu")]
 mod share;
-mod step;
 
-pub use crate::runtime::capture::Recorded;
 pub use crate::runtime::machine::Machine;
 #[cfg(feature = "cpu")]
 pub use host::{Cores, HostEngine, Runner};
 pub use last_use::LastUse;
 pub(crate) use last_use::{Pending, WorkEnd};
-pub use queue::{Kept, Queue, QueueEvent};
-pub use step::{EngineGraph, Step};
+pub use queue::{EngineGraph, Kept, Queue, QueueEvent, Step};
+pub use recorded::Recorded;
 
 use crate::{Error, Module, Result};
 use std::any::Any;

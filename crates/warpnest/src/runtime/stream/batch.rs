@@ -2,7 +2,7 @@
 
 use super::Stream;
 use crate::runtime::allocation::{Allocation, Tracked};
-use crate::runtime::capture;
+use crate::runtime::capture::{self, Recorder};
 use crate::runtime::engine::{Queue, same_device};
 use crate::runtime::event::Event;
 use crate::{Error, InputError, Result};
@@ -85,6 +85,17 @@ pub(super) struct Use<'b> {
     pub(super) waited_for: u64,
 }
 
+/// Adds memory to what this thread captures, which no work then uses.
+fn captured(allocation: &Arc<Allocation>, is_write: bool) -> Result<()> {
+    if allocation.is_lent() {
+        return Err(capture::refused("uses memory that is lent to it, such as a slice or a mapped file"));
+    }
+    allocation.quiesce()?;
+    allocation.make_captured();
+    capture::keep(allocation.clone(), is_write);
+    Ok(())
+}
+
 impl<'b> Batch<'b> {
     /// Records memory that the batch reads.
     pub(crate) fn reads(&self, memory: &'b dyn Tracked) {
@@ -106,8 +117,8 @@ impl<'b> Batch<'b> {
         }
         let (queue, id) = (self.stream.queue(), self.stream.order.id);
         let waited = same_device("a buffer", allocation.engine(), self.stream.engine()).and_then(|()| {
-            if capture::uses(id, allocation, is_write)? {
-                return Ok(None);
+            if capture::is_of(id)? {
+                return captured(allocation, is_write).map(|()| None);
             }
             match is_write {
                 true => allocation.before_write(id, queue).map(Some),
@@ -153,7 +164,7 @@ impl<'b> Batch<'b> {
             None => {
                 self.queued.set(true);
                 self.ended.set(false);
-                Ok(capture::queue(self.stream))
+                Ok(if capture::is_on() { &Recorder } else { self.stream.queue() })
             }
         }
     }
