@@ -8,7 +8,7 @@ use std::time::Instant;
 use warpnest::primitives::Scratch;
 use warpnest::relational::{GroupBy, Unique, isin_on};
 use warpnest::types::WordKey as Key;
-use warpnest::{Answers, Buffer, Graph, PageMap, Stream};
+use warpnest::{Answers, Buffer, Device, Graph, PageMap, Stream};
 
 /// The number of rows with the same key in a column.
 const ROWS_A_KEY: u64 = 8;
@@ -98,7 +98,22 @@ pub fn measure<K: Key>(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
     };
     keep("call_group_by", call_group_by, groups)?;
 
-    let (mut scratch, unique) = (Scratch::new(device), Unique::of(&column).ids().counts());
+    relational_graphs(device, (&column, &values), groups, &mut keep)?;
+    Ok(records)
+}
+
+/// Measures one call, whose name and expected count are given.
+type Keep<'k> = dyn FnMut(&'static str, &mut dyn FnMut() -> warpnest::Result<u64>, u64) -> warpnest::Result<()> + 'k;
+
+/// Measures graphs of relational calls, which have a capacity for the groups.
+fn relational_graphs<K: Key>(
+    device: &Device,
+    (column, values): (&Buffer<K>, &Buffer<u32>),
+    groups: u64,
+    keep: &mut Keep<'_>,
+) -> warpnest::Result<()> {
+    let stream = device.default_stream();
+    let (mut scratch, unique) = (Scratch::new(device), Unique::of(column).ids().counts());
     let mut distinct = unique.run_bounded(stream, &mut scratch, groups as usize)?;
     let graph = stream.capture(|| unique.run_bounded_into(stream, &mut scratch, &mut distinct))?;
     let graph_unique = &mut || {
@@ -106,14 +121,13 @@ pub fn measure<K: Key>(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
         Ok(distinct.finish(stream)?.keys.len() as u64)
     };
     keep("graph_unique", graph_unique, groups)?;
-    let mut query = GroupBy::new(&column);
-    query.sum(&values);
+    let mut query = GroupBy::new(column);
+    query.sum(values);
     let mut grouped = query.run_bounded(stream, &mut scratch, groups as usize)?;
     let graph = stream.capture(|| query.run_bounded_into(stream, &mut scratch, &mut grouped))?;
     let graph_group_by = &mut || {
         launch(&graph, stream)?;
         Ok(grouped.finish(stream)?.len() as u64)
     };
-    keep("graph_group_by", graph_group_by, groups)?;
-    Ok(records)
+    keep("graph_group_by", graph_group_by, groups)
 }

@@ -85,11 +85,11 @@ fn lookups_of_every_table_are_captured(device: &Device) {
     }
 }
 
+/// A change of a table.
+type Change<T> = fn(&mut Table<T>) -> Result<()>;
+
 /// Fails unless a change of a table that is captured is refused, and changes nothing.
-fn change<T: Kind<Key = u32, Item: Debug + Ord> + Loads>(
-    mut table: Table<T>,
-    changes: &[fn(&mut Table<T>) -> Result<()>],
-) {
+fn change<T: Kind<Key = u32, Item: Debug + Ord> + Loads>(mut table: Table<T>, changes: &[Change<T>]) {
     let stream = table.device().default_stream().clone();
     let sorted = |table: &Table<T>| {
         let mut items: Vec<T::Item> = table.iter().unwrap().collect();
