@@ -43,9 +43,9 @@ impl<T: Plain> Buffer<T> {
     /// # Safety
     /// The device must be able to read and write `length` elements at the address, and they must be
     /// valid values of the type. While the buffer lives, or a [`Graph`](crate::Graph) of work with
-    /// it, and until the work is complete, nobody else may free or write the memory. If this library
-    /// writes it, nobody else may read it. On a CUDA device it must be memory of the device's
-    /// primary context, or memory that this context can access.
+    /// it, and until the work is complete, nobody else may free or write the memory. If this
+    /// library writes it, nobody else may read it. On a CUDA device it must be memory of the
+    /// device's primary context, or memory that this context can access.
     pub unsafe fn from_foreign(device: &Device, address: usize, length: usize) -> Result<Self> {
         // SAFETY: as the caller promises.
         unsafe { Self::from_owner(device, address, length, Owner::Other) }

@@ -1,13 +1,12 @@
-//! Steps in graphs of other libraries.
+//! Graphs of other libraries, which keep memory that their steps use.
 
 use super::driver::{self, constant};
-use super::queue::CudaQueue;
 use super::shared::Shared;
-use crate::runtime::engine::{Kept, Step};
+use crate::runtime::engine::Kept;
 use crate::{Error, InputError, Result};
 use std::ffi::c_void;
 use std::ptr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 /// What graphs kept that are gone. The driver tells so on a thread that may not call it, so this is
 /// dropped later.
@@ -50,11 +49,11 @@ pub(super) unsafe fn graph_of(shared: &Shared, stream: driver::Stream) -> Result
     Ok((status == constant::CAPTURE_ACTIVE).then_some(graph))
 }
 
-/// Adds steps to the graph into which a stream is captured. The graph keeps `memory`.
+/// Makes the graph into which a stream is captured keep `memory`.
 ///
 /// # Safety
-/// The stream must live and be captured, and the steps must be valid while the memory is kept.
-pub(super) unsafe fn join(shared: &Arc<Shared>, stream: driver::Stream, steps: &[Step], memory: Kept) -> Result<()> {
+/// The stream must live.
+pub(super) unsafe fn keep(shared: &Shared, stream: driver::Stream, memory: Kept) -> Result<()> {
     drop_gone();
     // SAFETY: as the caller promises.
     let Some(graph) = (unsafe { graph_of(shared, stream)? }) else {
@@ -79,10 +78,6 @@ pub(super) unsafe fn join(shared: &Arc<Shared>, stream: driver::Stream, steps: &
         // SAFETY: the object lives, with the one reference. An error means that the context is
         // lost.
         let _ = entered.check(unsafe { driver.cuUserObjectRelease(object, 1) });
-        return kept;
     }
-    // SAFETY: the stream lives, as the caller promises, and is not this queue's.
-    let queue = unsafe { CudaQueue::of_other(shared.clone(), stream, Box::new(())) };
-    // SAFETY: as the caller promises.
-    steps.iter().try_for_each(|step| unsafe { step.queue(&queue) })
+    kept
 }

@@ -130,7 +130,11 @@ impl Queue for CudaQueue {
 
     unsafe fn join_capture(&self, handle: *mut c_void, steps: &[Step], memory: Kept) -> Result<()> {
         // SAFETY: as the caller promises.
-        unsafe { joined::join(&self.shared, handle, steps, memory) }
+        unsafe { joined::keep(&self.shared, handle, memory)? };
+        // SAFETY: the stream lives, as the caller promises, and is not this queue's.
+        let theirs = unsafe { Self::of_other(self.shared.clone(), handle, Box::new(())) };
+        // SAFETY: as the caller promises.
+        steps.iter().try_for_each(|step| unsafe { step.queue(&theirs) })
     }
 
     fn beside_captures(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
