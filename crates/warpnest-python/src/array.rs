@@ -1,9 +1,10 @@
 //! Results of calls: arrays in this library's memory, which other libraries use without a copy.
 
 use crate::arrow;
-use crate::call::{self, CPU, Call, LEGACY_STREAM, Target};
+use crate::call::{self, Call, Target};
 use crate::error::to_python;
 use crate::numpy;
+use crate::streams::{CPU, LEGACY_STREAM};
 use ::numpy::PyArrayDescr;
 use arrow_schema::DataType;
 use dlpark::allocation::dynamic::Allocation;

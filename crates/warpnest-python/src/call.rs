@@ -2,25 +2,16 @@
 
 use crate::error::to_python;
 use crate::forked;
+use crate::streams::{self, CPU, Own, device, is_legacy, lock, own_stream};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use std::collections::HashMap;
 use std::ffi::c_void;
 use std::ops::{Deref, DerefMut};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, TryLockError};
 use warpnest::low_level::advise_huge_pages;
 use warpnest::primitives::Scratch;
 use warpnest::types::Plain;
 use warpnest::{Buffer, BufferSlice, Device, Result, Stream};
-
-/// The id of the CPU. GPUs have their ordinals as ids.
-pub const CPU: i32 = -1;
-
-/// CUDA's handle of the legacy default stream, for which other code uses null.
-pub const LEGACY_STREAM: usize = 1;
-
-/// The most streams that are kept. Programs use only a few.
-const MAX_STREAMS: usize = 256;
 
 /// The target of a call. The first field is the ordinal of a GPU or [`CPU`]. The second is the
 /// caller's stream as a `CUstream`, if the arrays are in the GPU's memory. The third says whether
@@ -116,14 +107,6 @@ pub struct Call {
     pub device: Device,
     pub stream: Arc<Stream>,
     own: Arc<Own>,
-}
-
-/// The stream of calls, and the scratch memory for them.
-struct Own {
-    stream: Arc<Stream>,
-    scratch: Mutex<Scratch>,
-    /// Memory for the bits of lookups, which must not wait until there is some.
-    bits: Mutex<Vec<Buffer<u32>>>,
 }
 
 /// The most buffers for bits that a stream keeps: one for each thread that looks up.
@@ -224,11 +207,6 @@ impl Drop for End<'_> {
         // The panic says more than an error here.
         let _ = self.at();
     }
-}
-
-/// Returns whether the handle of a stream is the legacy default stream's.
-fn is_legacy(handle: usize) -> bool {
-    handle <= LEGACY_STREAM
 }
 
 impl Call {
@@ -371,57 +349,6 @@ impl<T: Plain> Drop for Lent<'_, T> {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Returns the device of a number. Each is made once.
-pub fn device(ordinal: i32) -> Result<Device> {
-    static DEVICES: Mutex<Option<HashMap<i32, Device>>> = Mutex::new(None);
-    if ordinal == CPU {
-        return Ok(Device::cpu());
-    }
-    let mut devices = lock(&DEVICES);
-    let devices = devices.get_or_insert_default();
-    if let Some(device) = devices.get(&ordinal) {
-        return Ok(device.clone());
-    }
-    let device = Device::cuda(ordinal as u32)?;
-    devices.insert(ordinal, device.clone());
-    Ok(device)
-}
-
-/// The streams of this library, by the device's id and the caller's stream.
-type Streams = HashMap<(i32, Option<usize>), Arc<Own>>;
-
-/// All streams of this library.
-static STREAMS: Mutex<Option<Streams>> = Mutex::new(None);
-
-/// Returns the stream of the calls from a stream of the caller. Events keep the order if it is not
-/// the legacy stream, so the caller's stream may have been replaced by another one with the same
-/// handle.
-fn own_stream(ordinal: i32, theirs: Option<usize>) -> Result<Arc<Own>> {
-    let mut streams = lock(&STREAMS);
-    let streams = streams.get_or_insert_default();
-    if let Some(own) = streams.get(&(ordinal, theirs)) {
-        return Ok(own.clone());
-    }
-    if streams.len() >= MAX_STREAMS {
-        streams.clear();
-    }
-    let device = device(ordinal)?;
-    let stream = match theirs {
-        Some(handle) if is_legacy(handle) => device.legacy_stream()?,
-        Some(_) => device.stream()?,
-        None => device.default_stream().clone(),
-    };
-    stream.record_by_call();
-    let scratch = Mutex::new(Scratch::new(&stream.device()));
-    let own = Arc::new(Own { stream: Arc::new(stream), scratch, bits: Mutex::default() });
-    streams.insert((ordinal, theirs), own.clone());
-    Ok(own)
-}
-
 /// Returns the name of a device.
 #[pyfunction]
 pub fn device_name(py: Python<'_>, ordinal: i32) -> PyResult<String> {
@@ -439,11 +366,7 @@ pub fn gpu_error(py: Python<'_>) -> PyResult<Option<String>> {
 #[pyfunction]
 pub fn release_memory(py: Python<'_>) -> PyResult<()> {
     detached(py, || {
-        let streams: Vec<Arc<Own>> = match &*lock(&STREAMS) {
-            Some(streams) => streams.values().cloned().collect(),
-            None => Vec::new(),
-        };
-        for own in streams {
+        for own in streams::all() {
             lock(&own.scratch).release();
             lock(&own.bits).clear();
             own.stream.device().trim_pool();

@@ -23,6 +23,7 @@ mod multi_map;
 mod numpy;
 mod relational;
 mod set;
+mod streams;
 
 use pyo3::prelude::*;
 

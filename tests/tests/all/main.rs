@@ -102,6 +102,7 @@ mod relational {
 }
 
 mod page {
+    mod answers;
     mod changes;
     mod changes_edges;
     mod changes_faults;

@@ -108,3 +108,28 @@ impl Scratch {
         Ok(self.words.insert(held))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_graph_uses_is_lent_again_only_in_a_capture() {
+        let device = Device::cpu();
+        let (stream, mut scratch) = (device.default_stream(), Scratch::new(&device));
+        let mut lent = scratch.lend::<u32>(100).unwrap();
+        let address = lent.at();
+        let graph = stream.capture(|| lent.fill(stream, 7)).unwrap();
+        scratch.give_back(lent);
+        let again = stream.capture(|| {
+            let lent = scratch.lend::<u32>(100)?;
+            assert_eq!(lent.at(), address);
+            scratch.give_back(lent);
+            Ok(())
+        });
+        assert!(again.unwrap().is_empty());
+        // The graph keeps the memory, so other memory cannot have its address.
+        assert_ne!(scratch.lend::<u32>(100).unwrap().at(), address);
+        drop(graph);
+    }
+}

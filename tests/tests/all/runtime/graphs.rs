@@ -288,3 +288,28 @@ fn results_with_a_capacity_are_captured(device: &Device) {
         assert_eq!(pairs.finish(stream).unwrap().len(), matches, "{round}");
     }
 }
+
+#[test]
+fn a_slice_that_is_read_in_place_is_not_captured() {
+    let device = Device::cpu();
+    let (stream, mut scratch) = (device.default_stream(), Scratch::new(&device));
+    let column = column_of(0);
+    // Kernels read what begins at a multiple of 16 bytes.
+    let column = &column[column.as_ptr().align_offset(16)..];
+    let mut distinct = Unique::of(column).run_bounded(stream, &mut scratch, 100).unwrap();
+    is_refused(stream.capture(|| Unique::of(column).run_bounded_into(stream, &mut scratch, &mut distinct)), "lent");
+}
+
+#[parameterized]
+fn what_would_come_later_or_is_ignored_is_refused(device: &Device) {
+    let stream = device.default_stream();
+    let mut letters = Buffer::from_slice(device, &['a'; 4]).unwrap();
+    letters.resize(stream, 0).unwrap();
+    is_refused(stream.capture(|| letters.resize(stream, 3)), "longer");
+    assert!(letters.is_empty());
+    let ignored = stream.capture(|| {
+        let _ = stream.synchronize();
+        Ok(())
+    });
+    is_refused(ignored, "waits");
+}
