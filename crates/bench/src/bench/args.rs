@@ -112,6 +112,9 @@ pub(super) enum Part {
     Primitives,
     /// Group-by by the default method and by sorting.
     GroupBy,
+    /// Group-by with several aggregates, of floating-point numbers too, and by two columns or one
+    /// wide column of keys.
+    Aggregates,
     /// Sums that are updated in a `LinearMap` and a `PageMap` by many batches, for `--groups` and
     /// `--skews`.
     Combine,

@@ -17,11 +17,7 @@ const WARM_UPS: u32 = 2;
 /// Returns the cases for `n` rows: the given numbers of groups and exponents, or by default 1,
 /// 2^10, 2^20, n / 2 and n groups, and the exponent 1.2.
 pub fn cases(n: u64, groups: &[u64], skews: &[f64]) -> Vec<Spread> {
-    if groups.is_empty() && skews.is_empty() {
-        let groups = [1, 1 << 10, 1 << 20, n / 2].into_iter().filter(|&groups| groups > 0 && groups < n);
-        return group_by::cases(n, false, &groups.chain([n]).collect::<Vec<_>>(), &[1.2]);
-    }
-    group_by::cases(n, false, groups, skews)
+    group_by::given_or_few(n, &[1, 1 << 10, 1 << 20, n / 2], groups, skews)
 }
 
 /// Measures sums of `n` values by the keys of each case, in a linear map and in a page map.

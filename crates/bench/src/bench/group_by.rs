@@ -1,17 +1,17 @@
 //! Benchmarks of group-by: sums over uniform and skewed keys, by the default method and by sorting.
 
 use super::input::key;
+use super::on_cores::{column, of_groups, share};
 use super::record::{Record, Subject};
 use super::roofline::median_ms;
 use super::{Bench, is_cpu};
 use rand_distr::{Distribution, Zipf};
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread::{available_parallelism, scope};
+use std::thread::scope;
 use warpnest::Buffer;
 use warpnest::primitives::{Number, Scratch};
-use warpnest::relational::{GroupBy, GroupReport, Method};
+use warpnest::relational::{GroupBy, GroupReport, Groups, Method};
 use warpnest::types::WordKey as Key;
 
 /// The binary logarithms of the numbers of groups, unless all powers are requested.
@@ -36,6 +36,16 @@ pub fn cases(n: u64, every_power: bool, groups: &[u64], skews: &[f64]) -> Vec<Sp
     let powers: Vec<u32> = if every_power { (0..=40).collect() } else { GROUPS.to_vec() };
     let below = powers.into_iter().map(|bits| 1u64 << bits).filter(|&groups| groups < n).collect();
     uniform(below).chain([(n, None)]).chain(skewed(&SKEWS)).collect()
+}
+
+/// Returns the cases that are given, or else `few` numbers of groups, `n` groups and the Zipf
+/// distribution with the exponent 1.2.
+pub fn given_or_few(n: u64, few: &[u64], groups: &[u64], skews: &[f64]) -> Vec<Spread> {
+    if groups.is_empty() && skews.is_empty() {
+        let few = few.iter().copied().filter(|&groups| groups > 0 && groups < n);
+        return cases(n, false, &few.chain([n]).collect::<Vec<_>>(), &[1.2]);
+    }
+    cases(n, false, groups, skews)
 }
 
 /// Measures sums of `n` values by the keys of each case, by the default method and by sorting.
@@ -73,7 +83,7 @@ pub struct Case<K> {
 /// Returns the id of the group of each of `n` rows. If `groups` is `n`, each row has its own group.
 pub fn groups_of_rows(n: u64, groups: u64, skew: Option<f64>) -> Vec<u32> {
     let mut rows = vec![0; n as usize];
-    let a_thread = (n as usize).div_ceil(available_parallelism().map_or(1, usize::from));
+    let a_thread = share(n as usize);
     scope(|scope| {
         for (part, number) in rows.chunks_mut(a_thread).zip(0..) {
             scope.spawn(move || {
@@ -98,19 +108,8 @@ pub fn value(row: usize) -> u32 {
 
 /// Returns the keys of the groups that have rows, and the sums of their rows' values.
 pub fn sums_of_groups<K>(rows: &[u32], groups: u64, key: fn(u64) -> K) -> Vec<(K, u64)> {
-    let sums: Vec<AtomicU64> = (0..groups).map(|_| AtomicU64::new(0)).collect();
-    let a_thread = rows.len().div_ceil(available_parallelism().map_or(1, usize::from)).max(1);
-    scope(|scope| {
-        for (part, first) in rows.chunks(a_thread).zip((0..).step_by(a_thread)) {
-            let sums = &sums;
-            scope.spawn(move || {
-                for (row, &group) in (first..).zip(part) {
-                    sums[group as usize].fetch_add(value(row) as u64, Ordering::Relaxed);
-                }
-            });
-        }
-    });
-    let sums = (0..groups).zip(sums).map(|(group, sum)| (key(group), sum.into_inner()));
+    let sums = of_groups(rows, groups, 0, |sum, row| *sum += value(row) as u64);
+    let sums = (0..groups).zip(sums).map(|(group, sum)| (key(group), sum));
     sums.filter(|&(_, sum)| sum != 0).collect()
 }
 
@@ -121,33 +120,63 @@ impl<K: Key> Case<K> {
         at: &Bench<'_>,
         ways: &[(Method, &str)],
     ) -> anyhow::Result<Vec<Record>> {
-        let Bench { device, run, n, runs, .. } = *at;
         let Self { rows, groups, skew, key } = self;
-        let stream = device.default_stream();
+        let (device, stream) = (at.device, at.device.default_stream());
         let sums = sums_of_groups(&rows, groups, key);
         let (found, expected) = (sums.len(), checksum(sums.into_iter()));
-        let keys = Buffer::from_slice(device, &rows.iter().map(|&group| key(group as u64)).collect::<Vec<K>>())?;
+        let keys = Buffer::from_slice(device, &column(rows.len(), |row| key(rows[row] as u64)))?;
         let values = Buffer::from_slice(device, &(0..rows.len()).map(|row| value(row).into()).collect::<Vec<V>>())?;
         drop(rows);
-        let mut scratch = Scratch::new(device);
-        let warm_ups = if is_cpu(device) { 1 } else { 2 };
-        let (key_bits, value_bits) = (K::BITS, 8 * size_of::<V>() as u32);
-        let limit = at.roofline.copies(n, key_bits + value_bits)?.gops(n * (key_bits + value_bits) as u64 / 8);
-        let measured = |&(method, op): &(Method, &str)| -> anyhow::Result<Record> {
+        let mut queries = Queries::new(*at, (groups, skew), [K::BITS, 8 * size_of::<V>() as u32])?;
+        let measured = |&(method, op): &(Method, &str)| {
             let mut query = GroupBy::new(&keys);
             let sum = query.sum(&values);
-            let mut result = query.method(method).seed(SEED).run_on(stream, &mut scratch)?;
-            let ms = median_ms(stream, warm_ups, runs, || query.run_into(stream, &mut scratch, &mut result))?;
-            let (keys, sums) = (result.keys().download(stream)?, result.column(sum)?);
-            let sums = sums.download(stream)?;
-            let right = keys.len() == found && checksum(keys.into_iter().zip(sums)) == expected;
-            let GroupReport { method, hot_rows, estimated_groups, overflowed, .. } = result.report();
-            eprintln!("{op}, {groups} groups: {method:?}, {hot_rows} hot, {estimated_groups:?} expected, {overflowed}");
-            let subject = Subject { table: "group-by".to_owned(), op, n, load: 0.0, key_bits, value_bits };
-            let record = run.record(subject, ms, limit, if right { 0 } else { groups });
-            Ok(Record { groups: Some(groups), skew, ..record })
+            queries.measure(op, query.method(method).seed(SEED), |result| {
+                let (keys, sums) = (result.keys().download(stream)?, result.column(sum)?.download(stream)?);
+                let right = keys.len() == found && checksum(keys.into_iter().zip(sums)) == expected;
+                Ok(if right { 0 } else { groups })
+            })
         };
         ways.iter().map(measured).collect()
+    }
+}
+
+/// The measurement of queries whose rows have equally many bits.
+pub struct Queries<'b> {
+    at: Bench<'b>,
+    spread: Spread,
+    /// The bits of a row's keys and of its values.
+    bits: [u32; 2],
+    limit: f64,
+    scratch: Scratch,
+}
+
+impl<'b> Queries<'b> {
+    /// Measures the limit, which is a copy of the rows' bytes.
+    pub fn new(at: Bench<'b>, spread: Spread, bits: [u32; 2]) -> anyhow::Result<Self> {
+        let of_row = bits[0] + bits[1];
+        let limit = at.roofline.copies(at.n, of_row)?.gops(at.n * of_row as u64 / 8);
+        Ok(Self { at, spread, bits, limit, scratch: Scratch::new(at.device) })
+    }
+
+    /// Measures a query. `wrong` returns the number of wrong groups of its result.
+    pub fn measure<K: warpnest::Key>(
+        &mut self,
+        op: &str,
+        query: &GroupBy<'_, K>,
+        wrong: impl FnOnce(&Groups<K>) -> anyhow::Result<u64>,
+    ) -> anyhow::Result<Record> {
+        let Self { at: Bench { device, run, n, runs, .. }, spread: (groups, skew), .. } = *self;
+        let (stream, scratch) = (device.default_stream(), &mut self.scratch);
+        let warm_ups = if is_cpu(device) { 1 } else { 2 };
+        let mut result = query.run_on(stream, scratch)?;
+        let ms = median_ms(stream, warm_ups, runs, || query.run_into(stream, scratch, &mut result))?;
+        let GroupReport { method, hot_rows, estimated_groups, overflowed, .. } = result.report();
+        eprintln!("{op}, {groups} groups: {method:?}, {hot_rows} hot, {estimated_groups:?} expected, {overflowed}");
+        let [key_bits, value_bits] = self.bits;
+        let subject = Subject { table: "group-by".to_owned(), op, n, load: 0.0, key_bits, value_bits };
+        let record = run.record(subject, ms, self.limit, wrong(&result)?);
+        Ok(Record { groups: Some(groups), skew, ..record })
     }
 }
 

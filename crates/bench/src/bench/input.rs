@@ -67,22 +67,54 @@ pub fn shuffle<T>(items: &mut [T]) {
     }
 }
 
+/// The multipliers of [`key`] for words of 32 and of 64 bits. They are odd.
+const MULTIPLIERS: [[u64; 2]; 2] = [[0x9e37_79b1, 0x85eb_ca77], [0x9e37_79b9_7f4a_7c15, 0xd6e8_feb8_6659_fd93]];
+
 /// Returns the key with an index.
 ///
 /// It is a bijection of words of the key's width (a multiplication by an odd number between two
-/// shifts), so keys differ.
+/// shifts), so keys differ. [`index`] is its inverse.
 pub fn key<K: Key>(index: u64) -> K {
     if K::BITS == 32 {
-        let mut x = (index as u32).wrapping_mul(0x9e37_79b1);
+        let [first, second] = MULTIPLIERS[0].map(|multiplier| multiplier as u32);
+        let mut x = (index as u32).wrapping_mul(first);
         x ^= x >> 15;
-        x = x.wrapping_mul(0x85eb_ca77);
+        x = x.wrapping_mul(second);
         K::from_u64((x ^ x >> 13) as u64)
     } else {
-        let mut x = index.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let [first, second] = MULTIPLIERS[1];
+        let mut x = index.wrapping_mul(first);
         x ^= x >> 29;
-        x = x.wrapping_mul(0xd6e8_feb8_6659_fd93);
+        x = x.wrapping_mul(second);
         K::from_u64(x ^ x >> 32)
     }
+}
+
+/// Returns the index of a key.
+pub fn index<K: Key>(key: K) -> u64 {
+    // A word x is y ^ y >> s ^ y >> 2s and so on, if y is x ^ x >> s.
+    if K::BITS == 32 {
+        const INVERSES: [u32; 2] = [inverse(MULTIPLIERS[0][0]) as u32, inverse(MULTIPLIERS[0][1]) as u32];
+        let mut x = key.to_u64() as u32;
+        x = (x ^ x >> 13 ^ x >> 26).wrapping_mul(INVERSES[1]);
+        (x ^ x >> 15 ^ x >> 30).wrapping_mul(INVERSES[0]) as u64
+    } else {
+        const INVERSES: [u64; 2] = [inverse(MULTIPLIERS[1][0]), inverse(MULTIPLIERS[1][1])];
+        let mut x = key.to_u64();
+        x = (x ^ x >> 32).wrapping_mul(INVERSES[1]);
+        (x ^ x >> 29 ^ x >> 58).wrapping_mul(INVERSES[0])
+    }
+}
+
+/// Returns the number whose product with an odd number is 1, by Newton's method.
+const fn inverse(odd: u64) -> u64 {
+    // Three bits are right at first, and each step doubles them.
+    let (mut found, mut right) = (odd, 3);
+    while right < u64::BITS {
+        found = found.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(found)));
+        right *= 2;
+    }
+    found
 }
 
 /// The distribution of repeated keys.
@@ -173,6 +205,15 @@ mod tests {
             assert_eq!(keys.len() as u64, n);
             assert_eq!(input.present.iter().copied().collect::<HashSet<u32>>(), keys);
             assert!(input.absent.iter().all(|key| !keys.contains(key)));
+        }
+    }
+
+    #[test]
+    fn a_key_has_its_index() {
+        for index in (0..5000).chain([u32::MAX as u64 - 1, u32::MAX as u64]) {
+            assert_eq!(super::index(key::<u32>(index)), index);
+            assert_eq!(super::index(key::<u64>(index)), index);
+            assert_eq!(super::index(key::<u64>(!index)), !index);
         }
     }
 

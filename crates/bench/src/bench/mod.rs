@@ -2,8 +2,8 @@
 //! limits.
 //!
 //! Read `args`, `lab` and `record` first, then `roofline`, which measures the limits. `input` and
-//! `skews` make the keys. Each other file measures what it is named after; `maps` has the
-//! operations that every map shares.
+//! `skews` make the keys, and `on_cores` fills columns. Each other file measures what it is named
+//! after; `maps` has the operations that every map shares.
 
 // `parts` runs a file for each table or operation, which uses `input`, `lab` and `maps`. Each
 // measurement is a `record`, beside a limit from `roofline`.
@@ -17,7 +17,8 @@ mod cuckoo;
 mod extendible;
 mod files;
 mod gather;
-mod group_by;
+pub mod group_by;
+mod group_by_aggregates;
 mod group_by_lying;
 #[cfg(feature = "figures")]
 mod hashbrown;
@@ -29,6 +30,7 @@ mod lab;
 mod linear;
 pub mod maps;
 mod multi;
+mod on_cores;
 mod page;
 mod page_build;
 mod page_changes;

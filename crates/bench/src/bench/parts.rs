@@ -6,8 +6,9 @@ use super::hashbrown;
 use super::lab::Bench;
 use super::record::Record;
 use super::{
-    calls, columns, combine, compacting, cuckoo, extendible, files, gather, group_by, group_by_lying, join, join_forms,
-    linear, multi, page, page_changes, primitives, refs, rows, skews, soak, sorted, transfers, two_level,
+    calls, columns, combine, compacting, cuckoo, extendible, files, gather, group_by, group_by_aggregates,
+    group_by_lying, join, join_forms, linear, multi, page, page_changes, primitives, refs, rows, skews, soak, sorted,
+    transfers, two_level,
 };
 use warpnest::design::Config;
 use warpnest::design::Ids;
@@ -102,6 +103,10 @@ impl<'a> Measured<'a> {
         if self.begins(Part::GroupBy, format!("group-by, {n} rows")) {
             let cases = &group_by::cases(n, args.every_power, &args.groups, &args.skews);
             self.keep_both(|| group_by::measure::<u32, u32>(at, cases), || group_by::measure::<u64, u64>(at, cases))?;
+        }
+        if self.begins(Part::Aggregates, format!("several aggregates, {n} rows")) {
+            let cases = &group_by_aggregates::cases(n, args.every_power, &args.groups, &args.skews);
+            self.keep(group_by_aggregates::measure(at, cases)?);
         }
         if self.begins(Part::Combine, format!("sums in maps, {n} rows")) {
             let cases = &combine::cases(n, &args.groups, &args.skews);
