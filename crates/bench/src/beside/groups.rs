@@ -30,15 +30,21 @@ const CASES: [(&str, u64); 13] = [
     ("sums, distinct keys", 0),
 ];
 
+/// Returns the keys of `n` rows of `groups` groups, which are equally frequent and in random order,
+/// and a value of each row.
+pub fn keys_and_values(n: u64, groups: u64) -> [Vec<u32>; 2] {
+    let mut keys: Vec<u32> = (0..n).map(|row| key(row % groups)).collect();
+    shuffle(&mut keys);
+    [keys, (0..n as u32).map(|row| row % 1000 + 1).collect()]
+}
+
 /// Compares 64-bit sums of 32-bit values by 32-bit keys, which are equally frequent and in random
 /// order. Our sums are by the default method, and by sorting in rows of their own.
 pub fn beside_polars(lab: &Lab<'_>, python: &Path) -> Result<Vec<Comparison>> {
     let mut rows = Vec::new();
     for (op, groups) in CASES.into_iter().filter(|&(_, groups)| groups < lab.n && lab.wants("group-by", "")) {
         let groups = if groups == 0 { lab.n } else { groups };
-        let mut keys: Vec<u32> = (0..lab.n).map(|row| key(row % groups)).collect();
-        shuffle(&mut keys);
-        let values: Vec<u32> = (0..lab.n as u32).map(|row| row % 1000 + 1).collect();
+        let [keys, values] = keys_and_values(lab.n, groups);
         let folder = tempfile::tempdir()?;
         polars::save(folder.path(), "left", &keys, &values)?;
         let products = keys.iter().zip(&values).map(|(&key, &value)| u64::from(key) * u64::from(value));
@@ -61,7 +67,7 @@ pub fn beside_polars(lab: &Lab<'_>, python: &Path) -> Result<Vec<Comparison>> {
             }
         };
         let (mut one, mut all) =
-            (Polars::start(python, folder.path(), Some(1))?, Polars::start(python, folder.path(), None)?);
+            (Polars::start(python, folder.path(), Some(1), &[])?, Polars::start(python, folder.path(), None, &[])?);
         let (mut theirs, mut theirs_all) = (|| one.run(expected), || all.run(expected));
         let names = ["group-by", op, "polars"];
         lab.row_in_parallel(&mut rows, names, &mut ours(Method::Auto), &mut theirs, Some(&mut theirs_all))?;

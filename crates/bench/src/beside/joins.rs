@@ -50,8 +50,8 @@ pub fn beside_polars(lab: &Lab<'_>, python: &Path) -> Result<Vec<Comparison>> {
         for (side, name) in ["left", "right"].into_iter().enumerate() {
             polars::save(folder.path(), name, &tables.keys[side], &tables.values[side])?;
         }
-        let mut one = Polars::start(python, folder.path(), Some(1))?;
-        let (mut all, expected) = (Polars::start(python, folder.path(), None)?, tables.expected());
+        let mut one = Polars::start(python, folder.path(), Some(1), &[])?;
+        let (mut all, expected) = (Polars::start(python, folder.path(), None, &[])?, tables.expected());
         let Tables { keys: [left, right], values: [left_values, right_values] } = &tables;
         let mut ours = || {
             let mut join = JoinWithValues::new((left, left_values), (right, right_values));

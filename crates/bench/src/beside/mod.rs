@@ -2,8 +2,11 @@
 //!
 //! `lab`, `timing` and `record` are shared; each other file compares what it is named after.
 
-// `maps`, `sorted`, `strings`, `groups` and `joins` have the compared operations, and `rows` lists
-// them. `lab` has the parameters, `timing` the medians, `record` and `drawing` the results.
+// `maps`, `sorted`, `strings`, `clicks`, `groups`, `aggregates` and `joins` have the compared
+// operations, and `rows` lists all that need no Python. `lab` has the parameters, `timing` the
+// medians, `record` and `drawing` the results.
+mod aggregates;
+mod clicks;
 mod drawing;
 mod groups;
 mod joins;
@@ -124,6 +127,7 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
         for &n in &sizes {
             all.extend(joins::beside_polars(&lab(n), python)?);
             all.extend(groups::beside_polars(&lab(n), python)?);
+            all.extend(aggregates::beside_polars(&lab(n), python)?);
         }
     } else {
         for &n in &sizes {

@@ -17,7 +17,7 @@ pub fn save(folder: &Path, table: &str, keys: &[u32], values: &[u32]) -> Result<
     Ok(())
 }
 
-/// A Python process that joins tables, or sums rows by keys, on request.
+/// A Python process that joins tables, or aggregates rows by keys, on request.
 pub struct Polars {
     child: Child,
     orders: ChildStdin,
@@ -25,10 +25,11 @@ pub struct Polars {
 }
 
 impl Polars {
-    /// Starts the process with `threads` threads, or with all.
-    pub fn start(python: &Path, folder: &Path, threads: Option<usize>) -> Result<Self> {
+    /// Starts the process with `threads` threads, or with all. If `aggregates` are named, it
+    /// computes these of the values as floating-point numbers.
+    pub fn start(python: &Path, folder: &Path, threads: Option<usize>, aggregates: &[&str]) -> Result<Self> {
         let mut command = Command::new(python);
-        command.args(["-c", include_str!("polars.py")]).arg(folder);
+        command.args(["-c", include_str!("polars.py")]).arg(folder).args(aggregates);
         if let Some(threads) = threads {
             command.env("POLARS_MAX_THREADS", threads.to_string());
         }
@@ -72,9 +73,9 @@ mod tests {
     #[test]
     fn a_program_that_is_no_python_is_refused() {
         let folder = tempfile::tempdir().unwrap();
-        let error = Polars::start(Path::new("/no/such/python"), folder.path(), None).err().unwrap();
+        let error = Polars::start(Path::new("/no/such/python"), folder.path(), None, &[]).err().unwrap();
         assert!(format!("{error:#}").starts_with("cannot start /no/such/python"), "{error:#}");
-        let error = Polars::start(Path::new("true"), folder.path(), Some(1)).err().unwrap();
+        let error = Polars::start(Path::new("true"), folder.path(), Some(1), &[]).err().unwrap();
         assert!(format!("{error:#}").contains("pip install polars"), "{error:#}");
     }
 }

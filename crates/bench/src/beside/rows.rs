@@ -4,13 +4,13 @@ use anyhow::Result;
 
 use super::lab::{Hasher, Lab};
 use super::record::Comparison;
-use super::{maps, sorted, strings};
+use super::{clicks, maps, sorted, strings};
 
 /// A function that compares operations on the same input.
 pub type Group = fn(&Lab<'_>) -> Result<Vec<Comparison>>;
 
 /// Returns all groups, each of which makes its own input.
-pub const fn groups<S: Hasher>() -> [Group; 11] {
+pub const fn groups<S: Hasher>() -> [Group; 12] {
     [
         sorted::sorts,
         sorted::map,
@@ -23,5 +23,6 @@ pub const fn groups<S: Hasher>() -> [Group; 11] {
         maps::page::<S>,
         maps::sets::<S>,
         strings::made_up::<S>,
+        clicks::users::<S>,
     ]
 }
