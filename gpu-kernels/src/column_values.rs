@@ -2,6 +2,19 @@
 
 use crate::types::Scalar;
 
+/// The numbers that are added to a column's sums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub enum Addition {
+    /// The values themselves, as integers of 64 bits. Sums wrap.
+    Integer,
+    /// The upper halves of 64-bit integers. With the wrapping sum of the integers, their sum
+    /// determines the exact sum.
+    UpperHalf,
+    /// The values, as `f64`.
+    Float,
+}
+
 /// The parameters by which the values of a column are added and compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
@@ -15,27 +28,35 @@ pub struct ColumnParams {
     /// The distance by which the order is rotated, so that the NaNs at both ends are together at
     /// one end.
     pub nans: u64,
+    /// What is added to sums, an [`Addition`].
+    pub addition: u64,
 }
 
 impl ColumnParams {
     /// Returns the parameters for unsigned integers.
     pub const fn unsigned() -> Self {
-        Self { flip_negative: 0, flip: 0, sign: 0, nans: 0 }
+        Self { flip_negative: 0, flip: 0, sign: 0, nans: 0, addition: Addition::Integer as u64 }
     }
 
     /// Returns the parameters for signed integers of `bits` bits.
     pub const fn signed(bits: u32) -> Self {
-        Self { flip_negative: 0, flip: 1 << (bits - 1), sign: if bits == 32 { !0 << 32 } else { 0 }, nans: 0 }
+        let sign = if bits == 32 { !0 << 32 } else { 0 };
+        Self { flip: 1 << (bits - 1), sign, ..Self::unsigned() }
     }
 
     /// Returns the parameters for floating-point numbers of `bits` bits: -0 is less than 0, and a
-    /// NaN is the least or the greatest value only if all values are NaNs. Their words are not
-    /// added.
+    /// NaN is the least or the greatest value only if all values are NaNs.
     pub const fn float(bits: u32) -> Self {
         let highest = 1 << (bits - 1);
         // This is the count of NaNs of one sign.
         let nans = (1 << if bits == 32 { 23 } else { 52 }) - 1;
-        Self { flip_negative: highest - 1, flip: highest, sign: 0, nans }
+        Self { flip_negative: highest - 1, flip: highest, sign: 0, nans, addition: Addition::Float as u64 }
+    }
+
+    /// Returns the same parameters, except that the upper halves of the values are added.
+    #[must_use]
+    pub const fn with_upper_halves(self) -> Self {
+        Self { addition: Addition::UpperHalf as u64, ..self }
     }
 
     /// Returns the same parameters, except that a NaN is both the least and the greatest value.
@@ -81,7 +102,33 @@ impl ColumnParams {
         word ^ self.flip_of(word)
     }
 
-    /// Returns the 64-bit word that is added to a sum.
+    /// Returns whether sums are sums of floating-point numbers.
+    #[inline(always)]
+    pub fn adds_floats(self) -> bool {
+        self.addition == Addition::Float as u64
+    }
+
+    /// Returns what is added to a sum: the bits of an integer or of an `f64`.
+    #[inline(always)]
+    pub fn addend<W: Scalar>(self, word: W) -> u64 {
+        if self.adds_floats() {
+            let value =
+                if W::BITS == 32 { f32::from_bits(word.bits_from(0)) as f64 } else { f64::from_bits(word.to_u64()) };
+            value.to_bits()
+        } else if self.addition == Addition::UpperHalf as u64 {
+            self.upper_half(word)
+        } else {
+            self.widened(word)
+        }
+    }
+
+    /// Returns a sum of two [`ColumnParams::addend`]s, or of two sums of them.
+    #[inline(always)]
+    pub fn sum(self, a: u64, b: u64) -> u64 {
+        if self.adds_floats() { (f64::from_bits(a) + f64::from_bits(b)).to_bits() } else { a.wrapping_add(b) }
+    }
+
+    /// Returns the integer as 64-bit word.
     #[inline(always)]
     pub fn widened<W: Scalar>(self, word: W) -> u64 {
         word.to_u64() | if is_negative(word) { self.sign } else { 0 }
@@ -89,7 +136,7 @@ impl ColumnParams {
 
     /// Returns the upper half of a 64-bit integer, extended to 64 bits.
     #[inline(always)]
-    pub fn upper_half<W: Scalar>(self, word: W) -> u64 {
+    fn upper_half<W: Scalar>(self, word: W) -> u64 {
         let word = word.to_u64();
         if self.flip == 0 { word >> 32 } else { (word as i64 >> 32) as u64 }
     }

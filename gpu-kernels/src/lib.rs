@@ -39,6 +39,7 @@
 #[macro_use]
 pub mod seam;
 pub mod column_values;
+pub mod columns;
 pub mod cuckoo;
 pub mod double_word;
 pub mod extendible;

@@ -13,6 +13,7 @@ mod sealed {
     impl Sealed for u64 {}
     impl Sealed for u128 {}
     impl Sealed for super::Nothing {}
+    impl Sealed for super::Columns {}
 }
 
 /// The common properties of keys and values: an unsigned word, converted to and from 64 bits
@@ -188,6 +189,8 @@ pub trait Payload: sealed::Sealed + Copy + core::fmt::Debug + Send + Sync + 'sta
     type Word: ValueWord;
     /// The count of bits of the value, or 0 if there is no value.
     const VALUE_BITS: u32;
+    /// Whether there are several values, in a list of columns. Then `VALUE_BITS` is 0.
+    const IS_LIST: bool = false;
     /// The index of this type in the names of the kernels that take any payload.
     const PAYLOAD_INDEX: usize;
     /// The [`KeyWord::PackedWord`] of a 32-bit key and this payload.
@@ -227,6 +230,24 @@ impl Payload for Nothing {
     type PackedEntry = u32;
     type SlotWord<K: KeyWord> = K;
 }
+
+/// The payload of rows with several values, which are in a list ([`columns`](crate::columns)) of
+/// columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Columns;
+impl Payload for Columns {
+    type Word = u32;
+    const VALUE_BITS: u32 = 0;
+    const IS_LIST: bool = true;
+    const PAYLOAD_INDEX: usize = 3;
+    type PackedWith32 = u32;
+    type PackedEntry = u32;
+    type SlotWord<K: KeyWord> = K;
+}
+
+/// What a row has beside its key: a value, nothing, or [`Columns`].
+pub trait Row: Payload {}
+impl<V: Payload> Row for V {}
 
 /// The [`Payload::Word`] of `V`, for the arguments of kernels.
 pub type WordOf<V> = <V as Payload>::Word;

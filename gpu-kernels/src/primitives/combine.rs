@@ -8,12 +8,8 @@ use crate::types::Scalar;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Combine {
-    /// The sum of [widened](ColumnParams::widened) words, wrapping.
+    /// The [sum](ColumnParams::sum) of the [addends](ColumnParams::addend).
     Sum,
-    /// The sum of the [upper halves](ColumnParams::upper_half) of words, wrapping.
-    SumOfUpper,
-    /// The sum of floating-point numbers, as `f64`.
-    SumOfFloats,
     /// The least item, by [`ColumnParams::min_rank`].
     Min,
     /// The greatest item, by [`ColumnParams::max_rank`].
@@ -40,29 +36,13 @@ impl ReduceParams {
     /// Combines two results, which are sums or ranks. The result for no items is 0.
     #[inline(always)]
     pub(super) fn combined(self, a: u64, b: u64) -> u64 {
-        if self.combine == Combine::Sum as u32 || self.combine == Combine::SumOfUpper as u32 {
-            a.wrapping_add(b)
-        } else if self.combine == Combine::SumOfFloats as u32 {
-            (f64::from_bits(a) + f64::from_bits(b)).to_bits()
-        } else {
-            a.max(b)
-        }
+        if self.combine == Combine::Sum as u32 { self.column.sum(a, b) } else { a.max(b) }
     }
 
     /// Returns the word by which an item is combined.
     #[inline(always)]
     pub(super) fn item<W: Scalar>(self, word: W) -> u64 {
-        if self.combine == Combine::Sum as u32 {
-            self.column.widened(word)
-        } else if self.combine == Combine::SumOfUpper as u32 {
-            self.column.upper_half(word)
-        } else if self.combine != Combine::SumOfFloats as u32 {
-            self.rank(word)
-        } else if W::BITS == 32 {
-            (f32::from_bits(word.bits_from(0)) as f64).to_bits()
-        } else {
-            word.to_u64()
-        }
+        if self.combine == Combine::Sum as u32 { self.column.addend(word) } else { self.rank(word) }
     }
 
     #[inline(always)]

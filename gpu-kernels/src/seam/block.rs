@@ -234,6 +234,8 @@ pub trait Shared<T: Word>: Copy + Sync {
     }
     /// Adds to word `index`, wrapping. Returns the old value.
     fn fetch_add(self, index: u32, value: T) -> T;
+    /// Adds to word `index`, where both are the bits of floating-point numbers: `f32` or `f64`.
+    fn add_float(self, index: u32, value: T);
     /// Raises word `index` to at least `value`. Returns the old value.
     fn fetch_max(self, index: u32, value: T) -> T;
     /// Writes `value` to word `index`. Returns the old value.

@@ -51,6 +51,12 @@ impl<T> Global<T> {
         Self(core::ptr::with_exposed_provenance_mut(address as usize))
     }
 
+    /// Returns the address as a word, from which [`Global::at_address`] makes it again.
+    #[inline(always)]
+    pub fn address_word(self) -> u64 {
+        self.0.expose_provenance() as u64
+    }
+
     /// Returns the null pointer, which stands for no array in a kernel's optional inputs and
     /// outputs.
     ///

@@ -127,8 +127,9 @@ pub unsafe trait Kernel: Send + Sync {
 /// The macro declares `struct Name<K, V>`, whose fields are the arguments. On the host, a value of
 /// this struct is a launch. There is an entry point for each choice of `u32` and `u64` as types
 /// (`entry_point_u32` …). If the second type parameter is a `Payload`, there is also one for each
-/// key type without a value, named as if the key were the only parameter. On the host, `Name::<u32,
-/// u64>::ENTRY` contains what an engine needs to know of an entry point.
+/// key type without a value, named as if the key were the only parameter. If it is a `Row`, there
+/// is also one for each key type with a list of columns. On the host, `Name::<u32, u64>::ENTRY`
+/// contains what an engine needs to know of an entry point.
 ///
 /// Arguments become separate parameters, so that LLVM sees which of them are pointers to global
 /// memory. Scalars are together in one `repr(C)` struct. Shared arrays are declared here, once,

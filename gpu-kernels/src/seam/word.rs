@@ -8,6 +8,8 @@ use crate::plain::Plain;
 pub trait Word: AtomicNumber + GlobalWord + backend::SharedWord {
     /// Returns the sum, wrapping.
     fn plus(self, other: Self) -> Self;
+    /// Returns the bits of the sum of two floating-point numbers, which are given by their bits.
+    fn plus_float(self, other: Self) -> Self;
     /// Returns the difference, wrapping.
     fn minus(self, other: Self) -> Self;
     /// Returns the bits that are set in either word.
@@ -19,6 +21,10 @@ impl Word for u32 {
     #[inline(always)]
     fn plus(self, other: Self) -> Self {
         self.wrapping_add(other)
+    }
+    #[inline(always)]
+    fn plus_float(self, other: Self) -> Self {
+        (f32::from_bits(self) + f32::from_bits(other)).to_bits()
     }
     #[inline(always)]
     fn minus(self, other: Self) -> Self {
@@ -37,6 +43,10 @@ impl Word for u64 {
     #[inline(always)]
     fn plus(self, other: Self) -> Self {
         self.wrapping_add(other)
+    }
+    #[inline(always)]
+    fn plus_float(self, other: Self) -> Self {
+        (f64::from_bits(self) + f64::from_bits(other)).to_bits()
     }
     #[inline(always)]
     fn minus(self, other: Self) -> Self {

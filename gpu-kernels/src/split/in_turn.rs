@@ -3,9 +3,10 @@
 use super::header;
 use super::pairs::{AT_ONCE, Pairs, in_order};
 use super::plan::{InputTile, NOWHERE, SplitArrays, SplitParams};
+use crate::columns::each_column;
 use crate::primitives::radix::tile::{PREFIX, Published, SUM, tile};
 use crate::seam::{Shared, Work};
-use crate::types::{KeyWord, Nothing, Payload, Scalar};
+use crate::types::{KeyWord, Nothing, Row, Scalar};
 
 /// The split of a region's tile by one thread, which first counts the pairs of each bin and then
 /// writes each pair to the next offset of its bin.
@@ -15,7 +16,7 @@ use crate::types::{KeyWord, Nothing, Payload, Scalar};
 ///
 /// An atomic addition reserves the tile's part of each bin. If the order of the pairs matters, the
 /// part is computed from the sums that earlier tiles publish.
-pub(super) struct SplitInTurn<'a, K: KeyWord, V: Payload, const REPEATS: bool, S> {
+pub(super) struct SplitInTurn<'a, K: KeyWord, V: Row, const REPEATS: bool, S> {
     pub args: &'a SplitArrays<K, V>,
     pub plan: SplitParams,
     /// The shared memory for one word per bin.
@@ -23,7 +24,7 @@ pub(super) struct SplitInTurn<'a, K: KeyWord, V: Payload, const REPEATS: bool, S
     pub tile: InputTile,
 }
 
-impl<K: KeyWord, V: Payload, const REPEATS: bool, S: Shared<u32>> Work for SplitInTurn<'_, K, V, REPEATS, S> {
+impl<K: KeyWord, V: Row, const REPEATS: bool, S: Shared<u32>> Work for SplitInTurn<'_, K, V, REPEATS, S> {
     type Output = bool;
 
     #[inline(always)]
@@ -48,7 +49,7 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool, S: Shared<u32>> Work for Split
     }
 }
 
-impl<K: KeyWord, V: Payload, const REPEATS: bool, S: Shared<u32>> SplitInTurn<'_, K, V, REPEATS, S> {
+impl<K: KeyWord, V: Row, const REPEATS: bool, S: Shared<u32>> SplitInTurn<'_, K, V, REPEATS, S> {
     /// Returns the bin of a mixed key.
     #[inline(always)]
     fn bin_of(&self, key: K) -> u32 {
@@ -85,12 +86,15 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool, S: Shared<u32>> SplitInTurn<'_
         while item < self.tile.here {
             let (keys, values) = self.load_mixed(item);
             let mut ranks = Ranks::default();
-            for i in 0..AT_ONCE.min((self.tile.here - item) as usize) {
+            let here = AT_ONCE.min((self.tile.here - item) as usize);
+            let mut targets = [NOWHERE; AT_ONCE];
+            for i in 0..here {
                 let bin = self.bin_of(keys[i]);
                 let target = if FEW { starts.get(bin) + ranks.next(bin) } else { starts.fetch_add(bin, 1) };
                 if target >= NOWHERE {
                     continue;
                 }
+                targets[i] = target;
                 if Pairs::<REPEATS, K, V>::SIDE_BY_SIDE {
                     pairs_out.store(target as u64, keys[i], values[i]);
                 } else {
@@ -99,6 +103,15 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool, S: Shared<u32>> SplitInTurn<'_
                         args.values_out.store(target as u64, values[i]);
                     }
                 }
+            }
+            if V::IS_LIST {
+                each_column!(values in args.columns => {
+                    for i in 0..here {
+                        if targets[i] < NOWHERE {
+                            values.copy_row(self.tile.first + (item as u64 + i as u64), targets[i] as u64);
+                        }
+                    }
+                });
             }
             if FEW {
                 ranks.add_to(starts, 1 << self.plan.bits);

@@ -3,7 +3,7 @@
 use crate::primitives::look_back;
 use crate::primitives::radix::tile::{DigitSums, MAX_ITEMS, STAGING_WORDS, tile};
 use crate::seam::{Block, Global, Shared, opaque, vectorized};
-use crate::types::{KeyWord, Payload, WordOf};
+use crate::types::{KeyWord, Row, WordOf};
 
 use super::header;
 use super::held::Held;
@@ -48,17 +48,20 @@ kernel! {
     /// With `REPEATS` keys may be repeated, and the split keeps the order of the pairs of a bin,
     /// unless there are keys alone. Without `REPEATS` the values of the first split may be null;
     /// the indices of the pairs then become the values.
-    Split<K: KeyWord, V: Payload; const REPEATS: bool>, "page_split" | "page_split_in_order", threads 512, resident 2, cpu cores,
+    ///
+    /// If `V` is [`Columns`](crate::types::Columns), `columns` has the values, which are written
+    /// where the keys are. Then keys may not be repeated.
+    Split<K: KeyWord, V: Row; const REPEATS: bool>, "page_split" | "page_split_in_order", threads 512, resident 2, cpu cores,
         shared ticket: u64 = 1, shared staging: u64 = STAGING_WORDS, shared starts: u32 = 1 << MAX_SPLIT_BITS,
         shared sums: u32 = 16, shared kept: u32 = 1;
     {
         keys: Global<K>, values: Global<WordOf<V>>, keys_out: Global<K>, values_out: Global<WordOf<V>>,
-        counts_in: Global<u32>, starts_out: Global<u32>, counts_out: Global<u32>, state: Global<u64>, header: Global<u64>,
-        plan: SplitParams,
+        columns: Global<u64>, counts_in: Global<u32>, starts_out: Global<u32>, counts_out: Global<u32>,
+        state: Global<u64>, header: Global<u64>, plan: SplitParams,
     }
 }
 
-impl<K: KeyWord, V: Payload, const REPEATS: bool> Split<K, V, REPEATS> {
+impl<K: KeyWord, V: Row, const REPEATS: bool> Split<K, V, REPEATS> {
     #[inline(always)]
     fn run<B: Block>(
         self,
@@ -100,6 +103,9 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool> Split<K, V, REPEATS> {
         ),
     ) {
         let args = self;
+        if const { REPEATS && V::IS_LIST } {
+            return;
+        }
         // This split does not change the words of earlier splits.
         for level in 0..args.plan.level as u64 {
             if args.header.load_read_only(header::OVERFLOW + level) != 0 {
@@ -124,8 +130,9 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool> Split<K, V, REPEATS> {
         // The regions of the first split are parts of one input and share their bins.
         let region = if args.plan.level == 0 { 0 } else { region };
         let tile = InputTile { region, index, size, first, here };
-        let Split { keys, values, keys_out, values_out, starts_out, counts_out, state, header, plan, .. } = args;
-        let args = SplitArrays { keys, values, keys_out, values_out, starts_out, counts_out, state, header };
+        let Split { keys, values, keys_out, values_out, starts_out, counts_out, state, header, .. } = args;
+        let Split { columns, plan, .. } = args;
+        let args = SplitArrays { keys, values, keys_out, values_out, columns, starts_out, counts_out, state, header };
         if ALONE && !skewed_before && vectorized(SplitInTurn::<K, V, REPEATS, _> { args: &args, plan, starts, tile }) {
             return;
         }
@@ -147,6 +154,9 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool> Split<K, V, REPEATS> {
             split.write_side_by_side(block, &mut held, kept);
         } else {
             split.write_apart(block, &mut held, kept);
+            if V::IS_LIST {
+                split.write_columns(block, &mut held);
+            }
         }
     }
 

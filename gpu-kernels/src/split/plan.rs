@@ -52,6 +52,7 @@ pub(super) struct SplitArrays<K, V: Payload> {
     pub values: Global<V::Word>,
     pub keys_out: Global<K>,
     pub values_out: Global<V::Word>,
+    pub columns: Global<u64>,
     pub starts_out: Global<u32>,
     pub counts_out: Global<u32>,
     pub state: Global<u64>,

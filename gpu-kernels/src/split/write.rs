@@ -1,9 +1,10 @@
 //! Writing a split's tile: computing where the tile's part of each bin begins, and writing the
 //! items, which are staged in the order of the bins.
 
-use crate::primitives::radix::tile::{DigitSums, MAX_ITEMS, PREFIX, THREADS, items, tile};
+use crate::columns::{ColumnAt, each_column, kind};
+use crate::primitives::radix::tile::{DigitSums, MAX_ITEMS, PREFIX, THREADS, item_of_row, items, tile};
 use crate::seam::{Block, Shared};
-use crate::types::{KeyWord, Payload};
+use crate::types::{KeyWord, Payload, Row, Scalar};
 
 use super::header;
 use super::held::Held;
@@ -130,6 +131,51 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool, M: Shared<u64>, S: Shared<u32>
                 let value = staged_values.get(thread + (row * THREADS) as u32);
                 if held.targets[row] < NOWHERE {
                     args.values_out.store(held.targets[row] as u64, value);
+                }
+            }
+        });
+    }
+}
+
+impl<K: KeyWord, V: Row, const REPEATS: bool, M: Shared<u64>, S: Shared<u32>> SplitTogether<K, V, REPEATS, M, S> {
+    /// Writes the values of the listed columns, one column after the other, where the keys were
+    /// written.
+    #[inline(always)]
+    pub fn write_columns<B: Block>(&self, block: &mut B, held: &mut B::Local<Held<K, V::Word>>) {
+        each_column!(values in self.args.columns => {
+            if values.kind() & kind::IS_WIDE == 0 {
+                self.write_column::<B, u32>(block, held, values);
+            } else {
+                self.write_column::<B, u64>(block, held, values);
+            }
+        });
+    }
+
+    #[inline(always)]
+    fn write_column<B: Block, W: Scalar>(
+        &self,
+        block: &mut B,
+        held: &mut B::Local<Held<K, V::Word>>,
+        values: ColumnAt,
+    ) {
+        let (staged, InputTile { first, here, .. }) = (self.staging.cast::<W>(), self.tile);
+        block.phase(held, |thread, held| {
+            let mut loaded = [W::default(); MAX_ITEMS];
+            for row in 0..items::<K, V>() {
+                let item = item_of_row::<K, V>(thread, row);
+                if item < here {
+                    loaded[row] = values.load(first + item as u64);
+                }
+            }
+            for row in 0..items::<K, V>() {
+                staged.set(held.offsets[row], loaded[row]);
+            }
+        });
+        block.phase(held, |thread, held| {
+            for row in 0..items::<K, V>() {
+                let value = staged.get(thread + (row * THREADS) as u32);
+                if held.targets[row] < NOWHERE {
+                    values.store(held.targets[row] as u64, value);
                 }
             }
         });

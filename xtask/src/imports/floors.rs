@@ -35,6 +35,7 @@ pub const HOUSES: [(&str, &[&str]); 2] = [
             "seam",
             "types",
             "double_word hash column_values",
+            "columns",
             "primitives",
             "table",
             "split",

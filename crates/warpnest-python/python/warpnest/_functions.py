@@ -124,7 +124,8 @@ def group_by(
     `keys` is an array, or a tuple of two arrays. `aggregates` maps the name of each result to
     `"count"`, or to a pair of a column and one of "sum", "min", "max", "mean", "first", "last".
     Columns have 32-bit or 64-bit integers or floating-point numbers. Sums of integers have 64 bits.
-    Sums of floating-point numbers and means are `float64`, and counts are 32-bit integers.
+    Sums of floating-point numbers and means are `float64`, and counts are 32-bit integers. Numbers
+    are added in any order, so that the last bits of a sum of floats may differ from run to run.
 
     Sums of integers wrap around at 64 bits. Means of integers are rounded once, from the exact
     mean. By default, the minimum and maximum ignore NaNs if a group has a number; with

@@ -5,7 +5,7 @@ use super::{Scratch, check_items, runs_words};
 use crate::runtime::stream::Batch;
 use crate::types::number::Number;
 use crate::{Buffer, BufferSlice, Result, Stream, Value};
-use gpu_kernels::primitives::reduce::{AddHeads, Combine, ReduceParams, ReduceSegments, SumKind, TILE};
+use gpu_kernels::primitives::reduce::{AddHeads, Combine, ReduceParams, ReduceSegments, TILE};
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::{KeyWord, ValueWord};
 
@@ -40,7 +40,7 @@ pub struct Min;
 pub struct Max;
 
 impl<T: Number> Combines<T> for Sum {
-    const COMBINE: Combine = sum_of::<T>();
+    const COMBINE: Combine = Combine::Sum;
 }
 impl<T: Number> Reduction<T> for Sum {
     type Output = T::Sum;
@@ -56,11 +56,6 @@ impl<T: Number> Combines<T> for Max {
 }
 impl<T: Number> Reduction<T> for Max {
     type Output = T;
-}
-
-/// Returns the function that adds items of type `T`.
-pub(crate) const fn sum_of<T: Number>() -> Combine {
-    if matches!(T::SUM_KIND, SumKind::Float) { Combine::SumOfFloats } else { Combine::Sum }
 }
 
 /// Queues reducing each segment `s` of `values`, which contains the items
@@ -253,11 +248,8 @@ impl Reduce {
         // SAFETY: the kernels' documentation allows either `sums` or `results` to be null, and the
         // count, too.
         let null = unsafe { Global::null() };
-        let (sums, results) = if !matches!(self.combine, Combine::Min | Combine::Max) {
-            (output, null.cast::<W>())
-        } else {
-            (null, output.cast::<W>())
-        };
+        let (sums, results) =
+            if self.combine == Combine::Sum { (output, null.cast::<W>()) } else { (null, output.cast::<W>()) };
         let head_ids = heads.offset(tiles).cast::<u32>();
         let reduce = ReduceSegments {
             values,

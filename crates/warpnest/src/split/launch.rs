@@ -13,6 +13,8 @@ use gpu_kernels::types::{KeyWord, Payload};
 pub(crate) struct SplitArrays<K, V: Payload> {
     pub from: Pairs<K, V>,
     pub to: Pairs<K, V>,
+    /// The list of columns, if the payload is one.
+    pub columns: Option<Global<u64>>,
     /// The count of rows in each region of the input, or `None` if the input is one region.
     pub counts_in: Option<Global<u32>>,
     /// The starts of the bins, and the end of the last bin, unless bins have a capacity.
@@ -36,13 +38,14 @@ pub(crate) unsafe fn queue_split<K: KeyWord, V: Payload>(
     [a, b]: [u64; 2],
     arrays: SplitArrays<K, V>,
 ) -> Result<()> {
-    let SplitArrays { from, to, counts_in, starts, counts, state, header } = arrays;
+    let SplitArrays { from, to, columns, counts_in, starts, counts, state, header } = arrays;
     let in_any_order = state.is_none();
     let split = Split::<K, V, false> {
         keys: from.keys,
         values: from.values,
         keys_out: to.keys,
         values_out: to.values,
+        columns: or_null(columns),
         counts_in: or_null(counts_in),
         starts_out: or_null(starts),
         counts_out: counts,

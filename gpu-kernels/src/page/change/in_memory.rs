@@ -32,6 +32,19 @@ impl<T: Word> Shared<T> for InMemory<T> {
         self.0.atomic(index as u64).fetch_add(value)
     }
     #[inline(always)]
+    fn add_float(self, index: u32, value: T) {
+        let word = self.0.atomic(index as u64);
+        let mut old = word.load();
+        // At most as many steps as there are threads that change the word.
+        loop {
+            let found = word.compare_exchange(old, old.plus_float(value));
+            if found == old {
+                return;
+            }
+            old = found;
+        }
+    }
+    #[inline(always)]
     fn fetch_max(self, index: u32, value: T) -> T {
         self.0.atomic(index as u64).fetch_max(value)
     }

@@ -23,7 +23,7 @@ const _: () = assert!(STAGING_WORDS as u64 == tile::<u64, u64>() && STAGING_WORD
 /// Returns the count of items of a thread. It is smaller for wide items, so that they fit the
 /// registers.
 pub const fn items<K: KeyWord, V: Payload>() -> usize {
-    if K::BITS == 32 && V::VALUE_BITS <= 32 { MAX_ITEMS } else { MAX_ITEMS / 2 }
+    if K::BITS == 32 && V::VALUE_BITS <= 32 && !V::IS_LIST { MAX_ITEMS } else { MAX_ITEMS / 2 }
 }
 
 /// Returns the count of items of a tile, which one block moves.

@@ -1,9 +1,11 @@
 //! The rows of a bin, and the arrays to which its groups are written.
 
 use super::bin_table::GroupPage;
+use super::columns::each_on_chip;
+use super::in_memory::InMemory;
 use crate::seam::{Global, Shared};
 use crate::split::pairs::Pairs;
-use crate::types::{KeyWord, Payload, WordOf};
+use crate::types::{KeyWord, Payload, Row, WordOf};
 
 /// The most slots that are probed for a row. If more are needed, nearly all slots of the page are
 /// used.
@@ -40,12 +42,11 @@ impl<K: KeyWord, V: Payload> Rows<K, V> {
 
 /// The arrays to which groups are written. The array of an aggregate that is not wanted is null.
 #[derive(Clone, Copy)]
-pub(super) struct Groups<K: KeyWord, V: Payload> {
+pub(super) struct Groups<K: KeyWord, V: Row> {
     pub keys: Global<K>,
-    pub counts: Global<u32>,
-    pub sums: Global<u64>,
-    pub minima: Global<WordOf<V>>,
-    pub maxima: Global<WordOf<V>>,
+    pub aggregates: InMemory<WordOf<V>>,
+    /// The listed columns, if `V` is a list.
+    pub columns: Global<u64>,
     /// The capacity of the arrays, in groups.
     pub capacity: u64,
     /// The count of groups that the arrays contain already.
@@ -55,7 +56,7 @@ pub(super) struct Groups<K: KeyWord, V: Payload> {
     pub b: u64,
 }
 
-impl<K: KeyWord, V: Payload> Groups<K, V> {
+impl<K: KeyWord, V: Row> Groups<K, V> {
     /// Writes the group in a slot of a page at index `target` among the new groups, if the capacity
     /// allows.
     #[inline(always)]
@@ -64,22 +65,10 @@ impl<K: KeyWord, V: Payload> Groups<K, V> {
         if target >= self.capacity {
             return;
         }
-        let GroupPage { wanted, column, chip, .. } = page;
         self.keys.store(target, mixed.unmixed(self.a, self.b));
-        if wanted.counts {
-            self.counts.store(target, chip.count(slot));
-        }
-        if V::VALUE_BITS == 0 {
-            return;
-        }
-        if wanted.sums {
-            self.sums.store(target, chip.sum(slot));
-        }
-        if wanted.minima {
-            self.minima.store(target, column.of_min_rank(chip.minimum::<V::Word>(slot)));
-        }
-        if wanted.maxima {
-            self.maxima.store(target, column.of_max_rank(chip.maximum::<V::Word>(slot)));
+        self.aggregates.write(target, page.chip.aggregate(slot), page.column);
+        if V::IS_LIST {
+            each_on_chip!((column, own) in self.columns, after page.chip => { column.write(&own, slot, target); });
         }
     }
 }

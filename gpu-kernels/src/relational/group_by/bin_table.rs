@@ -1,7 +1,8 @@
 //! A page of groups in shared memory: a hash table of the keys of one bin, with the aggregates of
 //! each key's rows.
 
-use super::on_chip::{OnChip, SPARE, Wanted};
+use super::aggregates::Wanted;
+use super::on_chip::{OnChip, SPARE};
 use crate::column_values::ColumnParams;
 use crate::seam::{Shared, upper_product};
 use crate::types::KeyWord;
@@ -15,29 +16,27 @@ const MORE_SLOTS: usize = 3;
 /// The slot of a row that has no slot, or whose search has not begun.
 pub(super) const NO_SLOT: u32 = u32::MAX;
 
-impl Wanted {
-    /// Returns the count of slots of a page of at most `slots` slots in `words` words of 32 bits.
-    /// It is the largest prime number, so that a probe sequence with any step visits all slots. It
-    /// is never less than 131; there must be memory for these.
-    pub const fn slots<K: KeyWord, V: crate::types::Payload>(self, slots: u32, words: u32) -> u32 {
-        // Two arrays may begin one word after the end of the array before.
-        let most = words.saturating_sub(SPARE * self.slot_words::<K, V>() + 16) / self.slot_words::<K, V>();
-        let mut slots = if slots < most { slots } else { most };
-        // At most as many steps as slots: each step tries one slot fewer.
-        loop {
-            if slots <= STEPS {
-                // This is the smallest prime number that is larger than every step.
-                return 131;
-            }
-            let mut divisor = 2;
-            while divisor * divisor <= slots && !slots.is_multiple_of(divisor) {
-                divisor += 1;
-            }
-            if divisor * divisor > slots {
-                return slots;
-            }
-            slots -= 1;
+/// Returns the count of slots of a page of at most `slots` slots in `words` words of 32 bits, of
+/// which a slot takes `slot_words`. It is the largest prime number, so that a probe sequence with
+/// any step visits all slots. It is never less than 131; there must be memory for these.
+pub const fn page_slots(slots: u32, words: u32, slot_words: u32) -> u32 {
+    // Two arrays may begin one word after the end of the array before.
+    let most = words.saturating_sub(SPARE * slot_words + 16) / slot_words;
+    let mut slots = if slots < most { slots } else { most };
+    // At most as many steps as slots: each step tries one slot fewer.
+    loop {
+        if slots <= STEPS {
+            // This is the smallest prime number that is larger than every step.
+            return 131;
         }
+        let mut divisor = 2;
+        while divisor * divisor <= slots && !slots.is_multiple_of(divisor) {
+            divisor += 1;
+        }
+        if divisor * divisor > slots {
+            return slots;
+        }
+        slots -= 1;
     }
 }
 
@@ -68,6 +67,8 @@ pub(super) struct GroupPage<S> {
     page_bits: u32,
     page: u32,
     slots: u32,
+    /// The end of all arrays.
+    pub end: u32,
 }
 
 impl<S: Copy> GroupPage<S> {
@@ -81,7 +82,7 @@ impl<S: Copy> GroupPage<S> {
     ) -> Self {
         let first = (slots * (K::BITS / 32)).next_multiple_of(2);
         let chip = OnChip::new::<W>(words, column, wanted, first, (slots + SPARE).next_multiple_of(2));
-        Self { words, wanted, column, chip, page_bits, page, slots }
+        Self { words, wanted, column, chip, page_bits, page, slots, end: chip.end }
     }
 }
 
@@ -102,7 +103,7 @@ impl<S: Shared<u32>> GroupPage<S> {
     /// Clears the thread's part of the page.
     #[inline(always)]
     pub fn clear(&self, thread: u32, threads: u32) {
-        let (words, end) = (self.words.cast::<u64>(), self.chip.end.div_ceil(2));
+        let (words, end) = (self.words.cast::<u64>(), self.end.div_ceil(2));
         if threads == 1 {
             words.clear(0, end);
             return;

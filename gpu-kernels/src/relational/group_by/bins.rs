@@ -5,12 +5,12 @@ use super::bin_table::GroupPage;
 use super::bins_aggregate::aggregate;
 use super::bins_in_turn::GroupInTurn;
 use super::bins_write::{COUNTERS, FAILED, GROUPS, STOPPED, THREADS, Thread, WRITTEN, write};
-use super::on_chip::Wanted;
+use super::in_memory::InMemory;
 use crate::column_values::ColumnParams;
 use crate::page::header;
 use crate::seam::{Block, Global, Shared, Tile, vectorized};
 use crate::split::{self, Pairs, bins};
-use crate::types::{KeyWord, Payload, WordOf};
+use crate::types::{KeyWord, Row, WordOf};
 
 /// The count of blocks that a multiprocessor runs concurrently. So 128 multiprocessors process 256
 /// bins, the fewest, in one round.
@@ -36,8 +36,12 @@ pub struct GroupPagesParams {
     pub column: ColumnParams,
     /// The count of bits of a bin's index, at least 1: there are 2^`page_bits` bins.
     pub page_bits: u32,
-    /// The count of slots of a page, from [`Wanted::slots`].
+    /// The count of slots of a page, from [`page_slots`](super::page_slots).
     pub slots: u32,
+    /// The count of 32-bit words of the aggregates of listed columns of a group.
+    pub listed_words: u32,
+    /// An unused field: 0.
+    pub padding: u32,
 }
 
 kernel! {
@@ -51,29 +55,27 @@ kernel! {
     /// The header's [`header::LENGTH`], 0 at first, becomes the count of groups. They are written
     /// in any order, as far as the outputs have capacity. Each of `counts_out`, `sums_out`,
     /// `minima_out` and `maxima_out` may be null, and is then not computed. `values` is null only
-    /// if there are no values, and then the last three outputs are null, too.
+    /// if there are no values, and then the last three outputs are null, too. If `V` is
+    /// [`Columns`](crate::types::Columns), `columns` has the values and outputs instead.
     ///
     /// If a split has lost rows, nothing is done. If a bin has more groups than its page has slots,
     /// the header's [`header::FAILED`] counts the bin, and its groups are not written.
-    GroupPages<K: KeyWord, V: Payload>, "group_pages", threads 640, resident 2, cpu cores,
-        dynamic words: u32 = |kernel| kernel.page((), 0).chip.end.next_multiple_of(2),
+    GroupPages<K: KeyWord, V: Row>, "group_pages", threads 640, resident 2, cpu cores,
+        dynamic words: u32 = |kernel| kernel.page((), 0).end.next_multiple_of(2),
         shared start: u64 = 1, shared counters: u32 = COUNTERS;
     {
         keys: Global<K>, values: Global<WordOf<V>>, counts: Global<u32>, keys_out: Global<K>, counts_out: Global<u32>,
-        sums_out: Global<u64>, minima_out: Global<WordOf<V>>, maxima_out: Global<WordOf<V>>, header: Global<u64>,
-        plan: GroupPagesParams,
+        sums_out: Global<u64>, minima_out: Global<WordOf<V>>, maxima_out: Global<WordOf<V>>, columns: Global<u64>,
+        header: Global<u64>, plan: GroupPagesParams,
     }
 }
 
-impl<K: KeyWord, V: Payload> GroupPages<K, V> {
+impl<K: KeyWord, V: Row> GroupPages<K, V> {
+    /// Returns the outputs.
     #[inline(always)]
-    fn wanted(&self) -> Wanted {
-        Wanted {
-            counts: !self.counts_out.is_null(),
-            sums: !self.sums_out.is_null(),
-            minima: !self.minima_out.is_null(),
-            maxima: !self.maxima_out.is_null(),
-        }
+    fn outputs(&self) -> InMemory<WordOf<V>> {
+        let Self { counts_out: counts, sums_out: sums, minima_out: minima, maxima_out: maxima, .. } = *self;
+        InMemory { sums, counts, minima, maxima }
     }
 
     #[inline(always)]
@@ -95,7 +97,10 @@ impl<K: KeyWord, V: Payload> GroupPages<K, V> {
     #[inline(always)]
     fn page<S: Copy>(&self, words: S, number: u32) -> GroupPage<S> {
         let GroupPagesParams { column, page_bits, slots, .. } = self.plan;
-        GroupPage::new::<K, V::Word>(words, self.wanted(), column, (number, page_bits), slots)
+        let wanted = self.outputs().wanted();
+        let mut page = GroupPage::new::<K, V::Word>(words, wanted, column, (number, page_bits), slots);
+        page.end = page.chip.end_after(self.plan.listed_words);
+        page
     }
 
     /// Returns the rows of a bin.
@@ -113,9 +118,8 @@ impl<K: KeyWord, V: Payload> GroupPages<K, V> {
     #[inline(always)]
     fn groups(&self) -> Groups<K, V> {
         let GroupPagesParams { a, b, capacity, groups_before: before, .. } = self.plan;
-        let Self { keys_out: keys, counts_out: counts, sums_out: sums, .. } = *self;
-        let Self { minima_out: minima, maxima_out: maxima, .. } = *self;
-        Groups { keys, counts, sums, minima, maxima, capacity, before, a, b }
+        let Self { keys_out: keys, columns, .. } = *self;
+        Groups { keys, aggregates: self.outputs(), columns, capacity, before, a, b }
     }
 
     #[inline(always)]
@@ -127,7 +131,7 @@ impl<K: KeyWord, V: Payload> GroupPages<K, V> {
         counters: impl Shared<u32>,
     ) {
         let args = self;
-        let wanted = args.wanted();
+        let wanted = args.outputs().wanted();
         let only_sums = wanted.sums && !(wanted.counts || wanted.minima || wanted.maxima);
         let number = block.index();
         let page = args.page(words, number);
@@ -150,10 +154,10 @@ impl<K: KeyWord, V: Payload> GroupPages<K, V> {
         if counters.get(STOPPED) != 0 {
             return;
         }
-        if rows.split && only_sums {
-            aggregate::<true, _, _, _, _>(block, &mut threads, rows, page, counters);
+        if !V::IS_LIST && rows.split && only_sums {
+            aggregate::<true, _, _, _, _>(block, &mut threads, (rows, args.columns), page, counters);
         } else {
-            aggregate::<false, _, _, _, _>(block, &mut threads, rows, page, counters);
+            aggregate::<false, _, _, _, _>(block, &mut threads, (rows, args.columns), page, counters);
         }
         block.tiles_of(&mut threads, |warp, threads| {
             warp.exclusive_sum(
@@ -180,7 +184,7 @@ impl<K: KeyWord, V: Payload> GroupPages<K, V> {
         if counters.get(FAILED) != 0 {
             return;
         }
-        if only_sums {
+        if !V::IS_LIST && only_sums {
             write::<true, _, _, _, _>(block, &mut threads, groups, page, counters, start);
         } else {
             write::<false, _, _, _, _>(block, &mut threads, groups, page, counters, start);

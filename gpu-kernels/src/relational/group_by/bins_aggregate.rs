@@ -3,9 +3,10 @@
 use super::bin::{MAX_STEPS, Rows};
 use super::bin_table::{GroupPage, NO_SLOT};
 use super::bins_write::{FAILED, THREADS, Thread};
+use super::columns::each_on_chip;
 use super::on_chip::MAX_ROWS;
-use crate::seam::{Block, Shared, Tile};
-use crate::types::{KeyWord, Payload};
+use crate::seam::{Block, Global, Shared, Tile};
+use crate::types::{KeyWord, Payload, Row};
 
 /// Returns the count of rows that a thread processes at a time. It is smaller for wide rows, so
 /// that they fit the registers.
@@ -20,18 +21,19 @@ fn absent<K: KeyWord>() -> K {
     K::from_u64(1)
 }
 
-/// Adds all rows to their groups in the page. If `SUMS` is true, only sums are wanted. If a row
-/// finds no slot, the counter [`FAILED`] is set.
+/// Adds all rows to their groups in the page, also their values in the listed columns, if `V` is a
+/// list. If `SUMS` is true, only sums are wanted. If a row finds no slot, the counter [`FAILED`] is
+/// set.
 ///
 /// Each lane processes several rows at a time. Most rows find their group in their first slot,
 /// which all lanes probe together, and nearly all others in the next two. Then each lane processes
 /// its remaining rows, and all lanes continue until no row is left, since lanes that leave a loop
 /// separately are slower.
 #[inline(always)]
-pub(super) fn aggregate<const SUMS: bool, K: KeyWord, V: Payload, B: Block, S: Shared<u32>>(
+pub(super) fn aggregate<const SUMS: bool, K: KeyWord, V: Row, B: Block, S: Shared<u32>>(
     block: &mut B,
     threads: &mut B::Local<Thread<K, V::Word>>,
-    rows: Rows<K, V>,
+    (rows, columns): (Rows<K, V>, Global<u64>),
     page: GroupPage<S>,
     counters: impl Shared<u32>,
 ) {
@@ -65,8 +67,11 @@ pub(super) fn aggregate<const SUMS: bool, K: KeyWord, V: Payload, B: Block, S: S
                 steps += 1;
                 warp.each(threads, |_, thread| bin.seek_on(thread));
             }
-            warp.each(threads, |_, thread| {
+            warp.each(threads, |lane, thread| {
                 let at = thread.slots.map(|slot| slot.wrapping_add(page.chip.low));
+                if V::IS_LIST {
+                    bin.add_columns(columns, thread, warp_first + lane);
+                }
                 if read::<K, V>() == MAX_ROWS {
                     page.chip.add::<MAX_ROWS, V::Word>(at, thread.values);
                 } else {
@@ -91,6 +96,22 @@ impl<K: KeyWord, V: Payload, S: Shared<u32>> Bin<K, V, S> {
     #[inline(always)]
     fn is_full(&self, warp_first: u32) -> bool {
         warp_first - warp_first % THREADS + read::<K, V>() as u32 * THREADS <= self.rows.count
+    }
+
+    /// Adds a lane's rows of a round, the first of which is `row`, to the aggregates of the listed
+    /// columns.
+    #[inline(always)]
+    fn add_columns(&self, columns: Global<u64>, thread: &Thread<K, V::Word>, row: u32) {
+        let Self { rows, page } = *self;
+        each_on_chip!((column, own) in columns, after page.chip => {
+            for i in 0..read::<K, V>() {
+                let row = row + i as u32 * THREADS;
+                if row < rows.count {
+                    let at = [own.low + thread.slots[i]; MAX_ROWS];
+                    column.add::<1, S>(&own, at, (rows.first + row as u64, u64::MAX));
+                }
+            }
+        });
     }
 
     /// Loads a lane's rows of a round.

@@ -1,22 +1,23 @@
 //! The page of a bin's groups, built by one CPU thread.
 
+use super::aggregates::Wanted;
 use super::bin::{Groups, MAX_STEPS, Rows};
 use super::bin_table::{GroupPage, NO_SLOT};
-use super::on_chip::Wanted;
+use super::columns::each_on_chip;
 use crate::page::header;
 use crate::seam::{Global, Shared, Work};
 use crate::split::pairs::AT_ONCE;
-use crate::types::{KeyWord, Payload};
+use crate::types::{KeyWord, Row};
 
 /// The work of one thread that aggregates the rows of a bin and writes its groups.
-pub(super) struct GroupInTurn<K: KeyWord, V: Payload, S> {
+pub(super) struct GroupInTurn<K: KeyWord, V: Row, S> {
     pub rows: Rows<K, V>,
     pub page: GroupPage<S>,
     pub groups: Groups<K, V>,
     pub header: Global<u64>,
 }
 
-impl<K: KeyWord, V: Payload, S: Shared<u32>> Work for GroupInTurn<K, V, S> {
+impl<K: KeyWord, V: Row, S: Shared<u32>> Work for GroupInTurn<K, V, S> {
     type Output = ();
 
     #[inline(always)]
@@ -42,7 +43,7 @@ impl<K: KeyWord, V: Payload, S: Shared<u32>> Work for GroupInTurn<K, V, S> {
     }
 }
 
-impl<K: KeyWord, V: Payload, S: Shared<u32>> GroupInTurn<K, V, S> {
+impl<K: KeyWord, V: Row, S: Shared<u32>> GroupInTurn<K, V, S> {
     /// Adds all rows to their groups in the page. Returns the count of groups, or `None` if there
     /// are not enough slots.
     #[inline(always)]
@@ -57,7 +58,7 @@ impl<K: KeyWord, V: Payload, S: Shared<u32>> GroupInTurn<K, V, S> {
                     *key = key.mixed(rows.a, rows.b);
                 }
             }
-            let mut homes = [0; AT_ONCE];
+            let (mut homes, mut slots) = ([0; AT_ONCE], [NO_SLOT; AT_ONCE]);
             for i in 0..AT_ONCE {
                 homes[i] = page.home(page.held_for(mixed[i]));
             }
@@ -81,7 +82,17 @@ impl<K: KeyWord, V: Payload, S: Shared<u32>> GroupInTurn<K, V, S> {
                         _ => page.next(held, slot),
                     };
                 }
+                slots[i] = slot;
                 page.chip.add_in_turn::<V>(slot, values[i]);
+            }
+            if V::IS_LIST {
+                each_on_chip!((column, own) in self.groups.columns, after page.chip => {
+                    for i in 0..here as usize {
+                        if slots[i] != NO_SLOT {
+                            column.add_in_turn(&own, slots[i], rows.first + (row + i as u32) as u64);
+                        }
+                    }
+                });
             }
             row += here;
         }

@@ -4,7 +4,7 @@ use super::bin::Groups;
 use super::bin_table::{GroupPage, NO_SLOT};
 use super::on_chip::MAX_ROWS;
 use crate::seam::{Block, Shared, Tile};
-use crate::types::{KeyWord, Payload, Scalar};
+use crate::types::{KeyWord, Row, Scalar};
 
 /// The count of threads of a block.
 pub(super) const THREADS: u32 = 640;
@@ -62,7 +62,7 @@ pub(super) const EMITTED: usize = 4;
 /// Writes the groups of the page, starting at the offset in `start`. If `SUMS` is true, only sums
 /// are wanted.
 #[inline(always)]
-pub(super) fn write<const SUMS: bool, K: KeyWord, V: Payload, B: Block, S: Shared<u32>>(
+pub(super) fn write<const SUMS: bool, K: KeyWord, V: Row, B: Block, S: Shared<u32>>(
     block: &mut B,
     threads: &mut B::Local<Thread<K, V::Word>>,
     groups: Groups<K, V>,

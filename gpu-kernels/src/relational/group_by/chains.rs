@@ -2,12 +2,13 @@
 //! registers, and a chained hash table on chip tells which keys are repeated.
 
 use super::chains_thread::{ABSENT, CHAINED_ROWS, FIRST, GROUP, HELD, THREADS, Thread, row};
-use super::chains_write::{Outputs, Target};
+use super::chains_write::Target;
+use super::in_memory::InMemory;
 use crate::column_values::ColumnParams;
 use crate::page::header;
 use crate::seam::{Block, Global, Shared, Tile, opaque};
 use crate::split::{self, Pairs, bins};
-use crate::types::{KeyWord, Payload, Scalar, WordOf};
+use crate::types::{KeyWord, Row, Scalar, WordOf};
 
 /// The count of bits of a row's index in its bin. A row's entry has 20 more bits of its key above
 /// the index. Together with the chain and the bin, these are all bits of a 32-bit key.
@@ -61,12 +62,12 @@ kernel! {
     ///
     /// If a split has lost rows, nothing is done. If a chain is too long, the header's
     /// [`header::FAILED`] is not 0 at the end, and the outputs are unspecified.
-    GroupChains<K: KeyWord, V: Payload>, "group_chains", threads 384, resident 3, dynamic memory: u32 = |_| words::<K>(),
+    GroupChains<K: KeyWord, V: Row>, "group_chains", threads 384, resident 3, dynamic memory: u32 = |_| words::<K>(),
         shared start: u64 = 1, shared counters: u32 = COUNTERS;
     {
         keys: Global<K>, values: Global<WordOf<V>>, counts: Global<u32>, keys_out: Global<K>, counts_out: Global<u32>,
-        sums_out: Global<u64>, minima_out: Global<WordOf<V>>, maxima_out: Global<WordOf<V>>, header: Global<u64>,
-        plan: GroupChainsParams,
+        sums_out: Global<u64>, minima_out: Global<WordOf<V>>, maxima_out: Global<WordOf<V>>, columns: Global<u64>,
+        header: Global<u64>, plan: GroupChainsParams,
     }
 }
 
@@ -76,7 +77,7 @@ const fn words<K: KeyWord>() -> u32 {
     CHAINS + CHAINED_ROWS * if K::BITS == 32 { 1 } else { 3 }
 }
 
-impl<K: KeyWord, V: Payload> GroupChains<K, V> {
+impl<K: KeyWord, V: Row> GroupChains<K, V> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, memory: B::Shared<u32>, start: B::Shared<u64>, counters: B::Shared<u32>) {
         let args = self;
@@ -103,7 +104,7 @@ impl<K: KeyWord, V: Payload> GroupChains<K, V> {
                     start.set(0, args.header.atomic(header::LENGTH).fetch_add(count as u64));
                 }
             });
-            let target = args.target(start.get(0), count);
+            let target = args.target(start.get(0), count, first);
             block.each(&mut threads, |thread, state| target.write_distinct(thread, state, key_of));
             return;
         }
@@ -113,36 +114,35 @@ impl<K: KeyWord, V: Payload> GroupChains<K, V> {
                 start.set(0, args.header.atomic(header::LENGTH).fetch_add(counters.get(GROUPS) as u64));
             }
         });
-        let target = args.target(start.get(0), counters.get(GROUPS));
+        let target = args.target(start.get(0), counters.get(GROUPS), first);
         target.write_groups(block, &mut threads, memory, key_of);
     }
 
-    /// Returns the outputs for `found` groups, with `before` groups of other bins before them.
+    /// Returns the outputs for `found` groups, with `before` groups of other bins before them. The
+    /// bin's first row is `first_row`.
     #[inline(always)]
-    fn target(&self, before: u64, found: u32) -> Target<K, V> {
-        let GroupChainsParams { a, inverse_of_b, capacity, groups_before, column, .. } = self.plan;
-        let outputs = Outputs {
-            keys: self.keys_out,
-            counts: self.counts_out,
-            sums: self.sums_out,
-            minima: self.minima_out,
-            maxima: self.maxima_out,
-        };
-        Target::new(outputs, (a, inverse_of_b), column, (groups_before + before, capacity), found)
+    fn target(&self, before: u64, found: u32, first_row: u64) -> Target<K, V> {
+        let GroupChainsParams { a, inverse_of_b, capacity, groups_before, column: params, .. } = self.plan;
+        let Self { keys_out: keys, counts_out, sums_out, minima_out, maxima_out, columns, .. } = *self;
+        let aggregates = InMemory { counts: counts_out, sums: sums_out, minima: minima_out, maxima: maxima_out };
+        let first = groups_before + before;
+        let room = capacity.saturating_sub(first);
+        let count = if room < found as u64 { room as u32 } else { found };
+        Target { keys, aggregates, columns, mix: (a, inverse_of_b), params, first_row, first, count }
     }
 }
 
 /// The rows of a bin, and the chains of its block. These are the heads of the chains, for each row
 /// the entry before it in its chain, and keys of 64 bits.
 #[derive(Clone, Copy)]
-struct Chains<K: KeyWord, V: Payload, M> {
+struct Chains<K: KeyWord, V: Row, M> {
     args: GroupChains<K, V>,
     memory: M,
     first: u64,
     count: u32,
 }
 
-impl<K: KeyWord, V: Payload, M: Shared<u32>> Chains<K, V, M> {
+impl<K: KeyWord, V: Row, M: Shared<u32>> Chains<K, V, M> {
     /// Returns the index of the word with the entry before a row in its chain.
     #[inline(always)]
     fn entry_before(row: u32) -> u32 {

@@ -1,91 +1,83 @@
 //! Writing the groups of a bin whose rows are in registers.
 
 use super::chains_thread::{ABSENT, CHAINED_ROWS, GROUP, HELD, Thread, row};
+use super::in_memory::InMemory;
 use crate::column_values::ColumnParams;
+use crate::columns::{each_column, kind};
 use crate::seam::{Block, Global, Shared, opaque};
-use crate::types::{KeyWord, Payload, WordOf};
+use crate::types::{KeyWord, Payload, Row, Scalar, WordOf};
 
-/// The arrays to which groups are written. The array of an aggregate that is not wanted is null.
-#[derive(Clone, Copy)]
-pub(super) struct Outputs<K: KeyWord, V: Payload> {
-    pub keys: Global<K>,
-    pub counts: Global<u32>,
-    pub sums: Global<u64>,
-    pub minima: Global<WordOf<V>>,
-    pub maxima: Global<WordOf<V>>,
-}
-
-/// The part of the outputs to which the groups of a bin are written.
+/// The arrays to which groups are written, and the part of them for the groups of a bin.
 #[derive(Clone, Copy)]
 pub(super) struct Target<K: KeyWord, V: Payload> {
-    outputs: Outputs<K, V>,
-    mix: (u64, u64),
-    column: ColumnParams,
+    pub keys: Global<K>,
+    pub aggregates: InMemory<WordOf<V>>,
+    pub columns: Global<u64>,
+    /// The arguments of [`KeyWord::unmixed_by`].
+    pub mix: (u64, u64),
+    pub params: ColumnParams,
+    /// The index of the first row in the input.
+    pub first_row: u64,
     /// The index of the first group in the outputs, and the count of groups for which there is
     /// capacity.
-    first: u64,
-    count: u32,
+    pub first: u64,
+    pub count: u32,
 }
 
-impl<K: KeyWord, V: Payload> Target<K, V> {
-    /// Returns the target of `found` groups that begin at index `first` of outputs with a total
-    /// capacity of `capacity` groups. `mix` has the arguments of [`KeyWord::unmixed_by`].
-    #[inline(always)]
-    pub fn new(
-        outputs: Outputs<K, V>,
-        mix: (u64, u64),
-        column: ColumnParams,
-        (first, capacity): (u64, u64),
-        found: u32,
-    ) -> Self {
-        let room = capacity.saturating_sub(first);
-        Self { outputs, mix, column, first, count: if room < found as u64 { room as u32 } else { found } }
-    }
-
+impl<K: KeyWord, V: Row> Target<K, V> {
     /// Writes the rows of a thread as groups, for a bin whose keys are all distinct. `key_of`
     /// returns the mixed key of a row.
     #[inline(always)]
     pub fn write_distinct(&self, thread: u32, state: &Thread<K, V::Word>, key_of: impl Fn(u32, K) -> K) {
-        let (outputs, first) = (self.outputs, self.first + thread as u64);
-        let keys = outputs.keys.offset(first);
+        let keys = self.keys.offset(self.first + thread as u64);
         for i in 0..HELD {
             if row(thread, i) < self.count {
                 let key = key_of(row(thread, i), state.keys[i]);
                 keys.store(row(0, i) as u64, key.unmixed_by(self.mix.0, self.mix.1));
             }
         }
-        if !outputs.counts.is_null() {
-            let counts = outputs.counts.offset(first);
-            for i in 0..HELD {
-                if row(thread, i) < self.count {
-                    counts.store(row(0, i) as u64, 1);
+        self.write_one_row(thread, (self.aggregates, self.params), |i| state.values[i]);
+        if V::IS_LIST {
+            let first = self.first_row + thread as u64;
+            each_column!(column in self.columns => {
+                if column.kind() & kind::IS_WIDE == 0 {
+                    let words = column.words::<u32>().offset(first);
+                    let value = |i: usize| words.load_streaming(row(0, i) as u64);
+                    self.write_one_row(thread, (column.groups(), column.params()), value);
+                } else {
+                    let words = column.words::<u64>().offset(first);
+                    let value = |i: usize| words.load_streaming(row(0, i) as u64);
+                    self.write_one_row(thread, (column.groups(), column.params()), value);
                 }
-            }
+            });
         }
-        if V::VALUE_BITS == 0 {
+    }
+
+    /// Writes the aggregates of the groups of a thread's rows, which have one row each.
+    #[inline(always)]
+    fn write_one_row<W: Scalar>(
+        &self,
+        thread: u32,
+        (to, params): (InMemory<W>, ColumnParams),
+        value: impl Fn(usize) -> W,
+    ) {
+        self.write_each(thread, to.counts, |_| 1);
+        self.write_each(thread, to.sums, |i| params.addend(value(i)));
+        self.write_each(thread, to.minima, &value);
+        self.write_each(thread, to.maxima, &value);
+    }
+
+    /// Writes a word for each row of a thread, unless the array is null.
+    #[inline(always)]
+    fn write_each<T: Scalar>(&self, thread: u32, to: Global<T>, word: impl Fn(usize) -> T) {
+        if to.is_null() {
             return;
         }
-        if !outputs.sums.is_null() {
-            let sums = outputs.sums.offset(first);
-            for i in 0..HELD {
-                if row(thread, i) < self.count {
-                    sums.store(row(0, i) as u64, self.column.widened(state.values[i]));
-                }
+        let to = to.offset(self.first + thread as u64);
+        for i in 0..HELD {
+            if row(thread, i) < self.count {
+                to.store_streaming(row(0, i) as u64, word(i));
             }
-        }
-        let write_values = |to: Global<V::Word>| {
-            let to = to.offset(first);
-            for i in 0..HELD {
-                if row(thread, i) < self.count {
-                    to.store(row(0, i) as u64, state.values[i]);
-                }
-            }
-        };
-        if !outputs.minima.is_null() {
-            write_values(outputs.minima);
-        }
-        if !outputs.maxima.is_null() {
-            write_values(outputs.maxima);
         }
     }
 
@@ -101,40 +93,72 @@ impl<K: KeyWord, V: Payload> Target<K, V> {
         memory: impl Shared<u32>,
         key_of: impl Fn(u32, K) -> K + Sync,
     ) {
-        let (outputs, column) = (self.outputs, self.column);
         block.each(threads, |thread, state| {
             let thread = opaque(thread);
             for i in 0..HELD {
                 if let Some(group) = self.written(state.groups[i]) {
                     let key = key_of(row(thread, i), state.keys[i]);
-                    outputs.keys.store(group, key.unmixed_by(self.mix.0, self.mix.1));
+                    self.keys.store(group, key.unmixed_by(self.mix.0, self.mix.1));
                 }
             }
         });
-        if !outputs.counts.is_null() {
+        let (to, params) = (self.aggregates, self.params);
+        self.write_aggregates(block, threads, memory, (to, params), |_, i, state| state.values[i]);
+        if V::IS_LIST {
+            each_column!(column in self.columns => {
+                if column.kind() & kind::IS_WIDE == 0 {
+                    let words = column.words::<u32>().offset(self.first_row);
+                    let value = |thread, i, _: &_| words.load_streaming(row(thread, i) as u64);
+                    self.write_aggregates(block, threads, memory, (column.groups(), column.params()), value);
+                } else {
+                    let words = column.words::<u64>().offset(self.first_row);
+                    let value = |thread, i, _: &_| words.load_streaming(row(thread, i) as u64);
+                    self.write_aggregates(block, threads, memory, (column.groups(), column.params()), value);
+                }
+            });
+        }
+    }
+
+    /// Computes and writes the aggregates of a column. `value` returns the value of a thread's row.
+    #[inline(always)]
+    fn write_aggregates<B: Block, W: Scalar>(
+        &self,
+        block: &mut B,
+        threads: &mut B::Local<Thread<K, V::Word>>,
+        memory: impl Shared<u32>,
+        (to, params): (InMemory<W>, ColumnParams),
+        value: impl Fn(u32, usize, &Thread<K, V::Word>) -> W + Sync,
+    ) {
+        if !to.counts.is_null() {
             self.fold(
                 block,
                 threads,
                 memory,
-                |at, _| {
+                |at, _, _, _| {
                     memory.fetch_add(at, 1);
                 },
-                |at, group| outputs.counts.store(group, memory.get(at)),
+                |at, group| to.counts.store_streaming(group, memory.get(at)),
             );
         }
-        if V::VALUE_BITS == 0 {
-            return;
-        }
-        if !outputs.sums.is_null() {
+        if !to.sums.is_null() && params.adds_floats() {
+            let sums = memory.cast::<u64>();
+            self.fold(
+                block,
+                threads,
+                memory,
+                |at, thread, i, state| sums.add_float(at, params.addend(value(thread, i, state))),
+                |at, group| to.sums.store_streaming(group, sums.get(at)),
+            );
+        } else if !to.sums.is_null() {
             let high = |at: u32| CHAINED_ROWS + at;
             self.fold(
                 block,
                 threads,
                 memory,
-                |at, value| {
+                |at, thread, i, state| {
                     // The sum has two halves, since a GPU adds 64 bits in shared memory by
                     // compare-and-exchange, which takes longer.
-                    let wide = column.widened(value);
+                    let wide = params.addend(value(thread, i, state));
                     let was = memory.fetch_add(at, wide as u32);
                     let carry = (was.wrapping_add(wide as u32) < wide as u32) as u32;
                     let above = ((wide >> 32) as u32).wrapping_add(carry);
@@ -143,31 +167,32 @@ impl<K: KeyWord, V: Payload> Target<K, V> {
                     }
                 },
                 |at, group| {
-                    outputs.sums.store(group, memory.get(at) as u64 | (memory.get(high(at)) as u64) << 32);
+                    let sum = memory.get(at) as u64 | (memory.get(high(at)) as u64) << 32;
+                    to.sums.store_streaming(group, sum);
                 },
             );
         }
-        let words = memory.cast::<V::Word>();
-        if !outputs.minima.is_null() {
+        let words = memory.cast::<W>();
+        if !to.minima.is_null() {
             self.fold(
                 block,
                 threads,
                 memory,
-                |at, value| {
-                    words.fetch_max(at, column.min_rank(value));
+                |at, thread, i, state| {
+                    words.fetch_max(at, params.min_rank(value(thread, i, state)));
                 },
-                |at, group| outputs.minima.store(group, column.of_min_rank(words.get(at))),
+                |at, group| to.minima.store_streaming(group, params.of_min_rank(words.get(at))),
             );
         }
-        if !outputs.maxima.is_null() {
+        if !to.maxima.is_null() {
             self.fold(
                 block,
                 threads,
                 memory,
-                |at, value| {
-                    words.fetch_max(at, column.max_rank(value));
+                |at, thread, i, state| {
+                    words.fetch_max(at, params.max_rank(value(thread, i, state)));
                 },
-                |at, group| outputs.maxima.store(group, column.of_max_rank(words.get(at))),
+                |at, group| to.maxima.store_streaming(group, params.of_max_rank(words.get(at))),
             );
         }
     }
@@ -181,7 +206,7 @@ impl<K: KeyWord, V: Payload> Target<K, V> {
         block: &mut B,
         threads: &mut B::Local<Thread<K, V::Word>>,
         memory: impl Shared<u32>,
-        add: impl Fn(u32, WordOf<V>) + Sync,
+        add: impl Fn(u32, u32, usize, &Thread<K, V::Word>) + Sync,
         write: impl Fn(u32, u64) + Sync,
     ) {
         block.phase(threads, |thread, _| {
@@ -195,7 +220,7 @@ impl<K: KeyWord, V: Payload> Target<K, V> {
             for i in 0..HELD {
                 let group = state.groups[i];
                 if group != ABSENT {
-                    add(if group >= GROUP { row(thread, i) } else { group }, state.values[i]);
+                    add(if group >= GROUP { row(thread, i) } else { group }, thread, i, state);
                 }
             }
         });

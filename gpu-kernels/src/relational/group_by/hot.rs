@@ -1,15 +1,17 @@
 //! The hot pass: rows of hot keys are aggregated on chip, and the other rows are appended to an
 //! output.
 
+use super::columns::each_on_chip;
 use super::hot_in_turn::HotInTurn;
 use super::hot_table::{HotTable, NO_SLOT};
-use super::in_memory::{Aggregate, InMemory};
+use super::in_memory::InMemory;
 use super::on_chip::{MAX_ROWS, OnChip, SPARE};
 use super::sample::header;
 use crate::column_values::ColumnParams;
+use crate::columns::each_column;
 use crate::seam::{Block, Global, Shared, Tile, opaque, vectorized};
 use crate::split::Pairs;
-use crate::types::{KeyWord, Payload, WordOf};
+use crate::types::{KeyWord, Payload, Row, WordOf};
 
 /// Returns the count of rows that a thread loads at a time: 16 bytes of the wider column.
 const fn rows_at_once<K: KeyWord, V: Payload>() -> u32 {
@@ -39,6 +41,10 @@ pub struct HotParams {
     pub column: ColumnParams,
     /// The count of rows.
     pub rows: u64,
+    /// The count of 32-bit words of the aggregates of listed columns of a group.
+    pub listed_words: u32,
+    /// An unused field: 0.
+    pub padding: u32,
 }
 
 /// Declares the hot pass for two sizes of blocks.
@@ -52,40 +58,41 @@ macro_rules! hot_passes {
             ///
             /// `table`, `sums`, `counts`, `minima` and `maxima` have as many slots as the plan
             /// says; the latter four are 0 at first. `sums` gets sums of
-            /// [widened](ColumnParams::widened) values, `maxima` the greatest
+            /// [addends](ColumnParams::addend), `maxima` the greatest
             /// [`ColumnParams::max_rank`], and `minima` the greatest [`ColumnParams::min_rank`].
             /// Outputs that are not wanted are null. So are `values` and `missed_values` if there
-            /// is no column of values.
+            /// is no column of values. If `V` is [`Columns`](crate::types::Columns), `columns` has
+            /// the columns of values, and the only other aggregate is the count.
             ///
             /// If `FEW` is true, missed rows are few. They are written without gaps to arrays as
             /// long as the input, and every warp with missed rows reserves their offsets. Otherwise
             /// each block has its own region, of [`region`] rows. `missed_counts`, which is null if
             /// `FEW`, gets the count of rows of each region, and the header's
             /// [`header::MOST_MISSED`], 0 at first, the greatest count.
-            HotPass<K: KeyWord, V: Payload; const FEW: bool>, "group_hot" | "group_hot_few",
+            HotPass<K: KeyWord, V: Row; const FEW: bool>, "group_hot" | "group_hot_few",
                 threads 512, resident 3, cpu cores,
                 // No words are read here, so `()` is passed for them.
-                dynamic words: u32 = |kernel| kernel.on_chip(()).end, shared found: u32 = 1;
+                dynamic words: u32 = |kernel| kernel.on_chip(()).end_after(kernel.plan.listed_words), shared found: u32 = 1;
             { $($argument: $type),* }
         }
 
         kernel! {
             /// Works as [`HotPass`] with larger blocks, for tables that need all shared memory of a
             /// multiprocessor.
-            HotPassLarge<K: KeyWord, V: Payload; const FEW: bool>, "group_hot_large" | "group_hot_large_few",
+            HotPassLarge<K: KeyWord, V: Row; const FEW: bool>, "group_hot_large" | "group_hot_large_few",
                 threads 1024, resident 1, cpu cores,
-                dynamic words: u32 = |kernel| kernel.as_small().on_chip(()).end, shared found: u32 = 1;
+                dynamic words: u32 = |kernel| kernel.as_small().on_chip(()).end_after(kernel.plan.listed_words), shared found: u32 = 1;
             { $($argument: $type),* }
         }
 
-        impl<K: KeyWord, V: Payload, const FEW: bool> From<HotPass<K, V, FEW>> for HotPassLarge<K, V, FEW> {
+        impl<K: KeyWord, V: Row, const FEW: bool> From<HotPass<K, V, FEW>> for HotPassLarge<K, V, FEW> {
             fn from(pass: HotPass<K, V, FEW>) -> Self {
                 let HotPass { $($argument),* } = pass;
                 Self { $($argument),* }
             }
         }
 
-        impl<K: KeyWord, V: Payload, const FEW: bool> HotPassLarge<K, V, FEW> {
+        impl<K: KeyWord, V: Row, const FEW: bool> HotPassLarge<K, V, FEW> {
             /// Returns the same arguments as a launch of the smaller blocks.
             #[inline(always)]
             fn as_small(&self) -> HotPass<K, V, FEW> {
@@ -99,10 +106,11 @@ macro_rules! hot_passes {
 hot_passes! {
     keys: Global<K>, values: Global<WordOf<V>>, table: Global<K>, sums: Global<u64>, counts: Global<u32>,
     minima: Global<WordOf<V>>, maxima: Global<WordOf<V>>, missed_keys: Global<K>,
-    missed_values: Global<WordOf<V>>, missed_counts: Global<u32>, header: Global<u64>, plan: HotParams,
+    missed_values: Global<WordOf<V>>, missed_counts: Global<u32>, columns: Global<u64>, header: Global<u64>,
+    plan: HotParams,
 }
 
-impl<K: KeyWord, V: Payload, const FEW: bool> HotPassLarge<K, V, FEW> {
+impl<K: KeyWord, V: Row, const FEW: bool> HotPassLarge<K, V, FEW> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, words: B::Shared<u32>, found: B::Shared<u32>) {
         self.as_small().run(block, words, found);
@@ -124,7 +132,7 @@ struct Held<K, W> {
     rank: u32,
 }
 
-impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
+impl<K: KeyWord, V: Row, const FEW: bool> HotPass<K, V, FEW> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, words: B::Shared<u32>, found: B::Shared<u32>) {
         let args = self;
@@ -153,6 +161,7 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
             chip: args.on_chip(words).in_registers(),
             missed_keys: args.missed_keys,
             missed_values: args.missed_values,
+            columns: args.columns,
             region_first,
             header: args.header,
         });
@@ -166,7 +175,7 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
         let args = *self;
         let table = args.plan.table.in_registers();
         let chip = args.on_chip(words).in_registers();
-        let (block_threads, held) = (block.threads(), words.cast::<K>());
+        let (block_threads, held, end) = (block.threads(), words.cast::<K>(), chip.end_after(args.plan.listed_words));
         let mut nothing = block.local(|_| ());
         block.phase(&mut nothing, |thread, _| {
             let mut slot = thread;
@@ -175,7 +184,7 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
                 slot += block_threads;
             }
             let mut word = table.slots * (K::BITS / 32) + thread;
-            while word < chip.end {
+            while word < end {
                 words.set(word, 0);
                 word += block_threads;
             }
@@ -246,22 +255,7 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
             let aggregate = |thread: u32, t: &mut Held<K, WordOf<V>>| {
                 let absent = args.load(first + (thread * rows_at_once::<K, V>()) as u64, is_full, t);
                 let at_once = rows_at_once::<K, V>() as usize;
-                // The first slots of all keys are read before these are used. For wide keys there
-                // are too few registers to do so.
-                let (mut folded, mut slots, mut there) = ([0; 4], [0; 4], [K::default(); 4]);
-                for i in 0..at_once {
-                    folded[i] = table.folded(t.keys[i]);
-                    slots[i] = table.slot::<0>(folded[i]);
-                    if K::BITS == 32 {
-                        there[i] = held.get(slots[i]);
-                    }
-                }
-                for i in 0..at_once {
-                    let there = if K::BITS == 32 { there[i] } else { held.get(slots[i]) };
-                    if there != t.keys[i] {
-                        slots[i] = table.find_further(t.keys[i], folded[i], |slot| held.get(slot));
-                    }
-                }
+                let slots = Self::slots_of(table, held, t.keys);
                 let mut copies = [0; 4];
                 let own_copy = chip.low + (thread & (copies_a_slot - 1));
                 let mut all_slots = 0;
@@ -284,6 +278,9 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
                     chip.add::<MAX_ROWS, WordOf<V>>(copies, t.values);
                 } else {
                     chip.add::<{ MAX_ROWS / 2 }, WordOf<V>>(copies, t.values);
+                }
+                if V::IS_LIST {
+                    args.add_columns(chip, copies, first + (thread * rows_at_once::<K, V>()) as u64);
                 }
             };
             block.tiles_of(threads, |warp, threads| {
@@ -308,11 +305,50 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
                 let start = warp.pick(threads, 0, |t| t.rank);
                 warp.each(threads, |lane, t| {
                     t.rank = if lane == 0 { 0 } else { t.rank };
-                    args.append(region_first + start as u64, t);
+                    let row = first + ((first_thread + lane) * rows_at_once::<K, V>()) as u64;
+                    args.append(region_first + start as u64, row, t);
                 });
             });
             number += step;
         }
+    }
+
+    /// Returns the slots of a thread's keys.
+    #[inline(always)]
+    fn slots_of(table: HotTable, held: impl Shared<K>, keys: [K; 4]) -> [u32; 4] {
+        let at_once = rows_at_once::<K, V>() as usize;
+        // The first slots of all keys are read before these are used. For wide keys there are too
+        // few registers to do so.
+        let (mut folded, mut slots, mut there) = ([0; 4], [0; 4], [K::default(); 4]);
+        for i in 0..at_once {
+            folded[i] = table.folded(keys[i]);
+            slots[i] = table.slot::<0>(folded[i]);
+            if K::BITS == 32 {
+                there[i] = held.get(slots[i]);
+            }
+        }
+        for i in 0..at_once {
+            let there = if K::BITS == 32 { there[i] } else { held.get(slots[i]) };
+            if there != keys[i] {
+                slots[i] = table.find_further(keys[i], folded[i], |slot| held.get(slot));
+            }
+        }
+        slots
+    }
+
+    /// Adds a thread's rows, the first of which is `row`, to the aggregates of the listed columns.
+    /// `copies` are the indices of the aggregates, as for `chip`.
+    #[inline(always)]
+    fn add_columns<S: Shared<u32>>(&self, chip: OnChip<S>, copies: [u32; MAX_ROWS], row: u64) {
+        let rows = (row, self.plan.rows);
+        each_on_chip!((column, own) in self.columns, after chip => {
+            let at = copies.map(|copy| copy.wrapping_sub(chip.low).wrapping_add(own.low));
+            if rows_at_once::<K, V>() as usize == MAX_ROWS {
+                column.add::<MAX_ROWS, S>(&own, at, rows);
+            } else {
+                column.add::<{ MAX_ROWS / 2 }, S>(&own, at, rows);
+            }
+        });
     }
 
     /// Returns the block's aggregates, which are after its table.
@@ -331,9 +367,9 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
     }
 
     /// Writes a thread's missed rows to the output, starting at offset `start` plus the thread's
-    /// rank.
+    /// rank. The thread's first row is `row`.
     #[inline(always)]
-    fn append(&self, start: u64, held: &Held<K, WordOf<V>>) {
+    fn append(&self, start: u64, row: u64, held: &Held<K, WordOf<V>>) {
         let first = start + held.rank as u64;
         let (keys, values) = (self.missed_keys.offset(first), self.missed_values.offset(first));
         let has_values = V::VALUE_BITS != 0 && !self.missed_values.is_null();
@@ -343,6 +379,9 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
                 keys.store(rank as u64, held.keys[i]);
                 if has_values {
                     values.store(rank as u64, held.values[i]);
+                }
+                if V::IS_LIST {
+                    each_column!(column in self.columns => { column.copy_row(row + i as u64, first + rank as u64); });
                 }
             }
             rank += held.missed >> i & 1;
@@ -386,26 +425,11 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
 
     /// Adds the block's aggregates of a slot to the aggregates of all blocks.
     #[inline(always)]
-    fn merge(&self, chip: OnChip<impl Shared<u32>>, slot: u32) {
-        let HotTable { copy_bits, .. } = self.plan.table;
-        let (mut sum, mut count) = (0u64, 0u32);
-        let (mut minimum, mut maximum) = (<WordOf<V>>::default(), <WordOf<V>>::default());
-        for number in 0..1 << copy_bits {
-            // Adjacent threads read different banks.
-            let copy = (slot << copy_bits) + ((number + slot) & ((1 << copy_bits) - 1));
-            if !self.sums.is_null() {
-                sum = sum.wrapping_add(chip.sum(copy));
-            }
-            if !self.counts.is_null() {
-                count += chip.count(copy);
-            }
-            if !self.minima.is_null() {
-                minimum = minimum.max(chip.minimum(copy));
-            }
-            if !self.maxima.is_null() {
-                maximum = maximum.max(chip.maximum(copy));
-            }
+    fn merge<S: Shared<u32>>(&self, chip: OnChip<S>, slot: u32) {
+        let HotParams { table: HotTable { copy_bits, .. }, column, .. } = self.plan;
+        self.aggregates().add(slot as u64, chip.merged(slot, copy_bits), column);
+        if V::IS_LIST {
+            each_on_chip!((column, own) in self.columns, after chip => { column.merge(&own, (slot, copy_bits), slot as u64); });
         }
-        self.aggregates().add(slot as u64, Aggregate { sum, count, minimum, maximum });
     }
 }

@@ -1,12 +1,13 @@
 //! The hot pass by one CPU thread.
 
+use super::columns::each_on_chip;
 use super::hot_table::{HotTable, NO_SLOT};
 use super::on_chip::OnChip;
 use super::sample::header;
 use crate::seam::{Global, Shared, Work};
 use crate::split::Pairs;
 use crate::split::pairs::AT_ONCE;
-use crate::types::{KeyWord, Payload, WordOf};
+use crate::types::{KeyWord, Payload, Row, WordOf};
 
 /// The work of one thread that aggregates the rows of a block's tiles.
 pub(super) struct HotInTurn<K: KeyWord, V: Payload, S, const FEW: bool> {
@@ -24,11 +25,12 @@ pub(super) struct HotInTurn<K: KeyWord, V: Payload, S, const FEW: bool> {
     /// The outputs of missed rows, and the offset of the block's region in them.
     pub missed_keys: Global<K>,
     pub missed_values: Global<WordOf<V>>,
+    pub columns: Global<u64>,
     pub region_first: u64,
     pub header: Global<u64>,
 }
 
-impl<K: KeyWord, V: Payload, S: Shared<u32>, const FEW: bool> Work for HotInTurn<K, V, S, FEW> {
+impl<K: KeyWord, V: Row, S: Shared<u32>, const FEW: bool> Work for HotInTurn<K, V, S, FEW> {
     /// The count of missed rows.
     type Output = u32;
 
@@ -39,7 +41,7 @@ impl<K: KeyWord, V: Payload, S: Shared<u32>, const FEW: bool> Work for HotInTurn
     }
 }
 
-impl<K: KeyWord, V: Payload, S: Shared<u32>, const FEW: bool> HotInTurn<K, V, S, FEW> {
+impl<K: KeyWord, V: Row, S: Shared<u32>, const FEW: bool> HotInTurn<K, V, S, FEW> {
     #[inline(always)]
     fn aggregate(&self, chip: OnChip<S>) -> u32 {
         let Self { pairs, rows, tile, table, region_first, .. } = *self;
@@ -53,6 +55,8 @@ impl<K: KeyWord, V: Payload, S: Shared<u32>, const FEW: bool> HotInTurn<K, V, S,
                 let (keys, values) = pairs.load_many(row, here, true);
                 let mut folded = [0; AT_ONCE];
                 let mut slots = [0; AT_ONCE];
+                // The indices of the rows' aggregates, or of their elements in the output.
+                let (mut numbers, mut is_missed) = ([0; AT_ONCE], [false; AT_ONCE]);
                 for i in 0..AT_ONCE {
                     folded[i] = table.folded(keys[i]);
                     slots[i] = table.slot::<0>(folded[i]);
@@ -67,6 +71,7 @@ impl<K: KeyWord, V: Payload, S: Shared<u32>, const FEW: bool> HotInTurn<K, V, S,
                                 false => region_first + missed as u64,
                             };
                             missed += 1;
+                            (numbers[i], is_missed[i]) = (at, true);
                             self.missed_keys.store(at, keys[i]);
                             if V::VALUE_BITS != 0 {
                                 self.missed_values.store(at, values[i]);
@@ -77,7 +82,19 @@ impl<K: KeyWord, V: Payload, S: Shared<u32>, const FEW: bool> HotInTurn<K, V, S,
                     // Successive rows of one key are added to different copies, so that they do not
                     // wait for each other.
                     let copy = i as u32 & ((1 << table.copy_bits) - 1);
-                    chip.add_in_turn::<V>((slot << table.copy_bits) + copy, values[i]);
+                    numbers[i] = ((slot << table.copy_bits) + copy) as u64;
+                    chip.add_in_turn::<V>(numbers[i] as u32, values[i]);
+                }
+                if V::IS_LIST {
+                    each_on_chip!((column, own) in self.columns, after chip => {
+                        for i in 0..here as usize {
+                            if is_missed[i] {
+                                column.copy_row(row + i as u64, numbers[i]);
+                            } else {
+                                column.add_in_turn(&own, numbers[i] as u32, row + i as u64);
+                            }
+                        }
+                    });
                 }
                 row += here as u64;
             }

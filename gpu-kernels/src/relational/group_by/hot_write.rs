@@ -1,12 +1,13 @@
 //! Writing the groups of hot keys.
 
 use super::hot_table::HotTable;
-use super::in_memory::{GroupsOut, InMemory};
+use super::in_memory::InMemory;
 use super::sample::header;
 use crate::column_values::ColumnParams;
+use crate::columns::each_column;
 use crate::primitives::append::{WARPS, reserve};
 use crate::seam::{Block, Global};
-use crate::types::{KeyWord, Payload, WordOf};
+use crate::types::{KeyWord, Row, WordOf};
 
 /// The scalar arguments of [`HotGroups`].
 #[derive(Clone, Copy, Debug)]
@@ -27,11 +28,11 @@ kernel! {
     /// Outputs have `capacity` elements. Groups beyond the capacity are left out, but counted by
     /// the header's [`header::GROUPS`], 0 at first. If an aggregate is not wanted, both its input
     /// and its output are null.
-    HotGroups<K: KeyWord, V: Payload>, "group_hot_groups", threads 256, shared found: u32 = 8, shared start: u64 = 1;
+    HotGroups<K: KeyWord, V: Row>, "group_hot_groups", threads 256, shared found: u32 = 8, shared start: u64 = 1;
     {
         table: Global<K>, sums: Global<u64>, counts: Global<u32>, minima: Global<WordOf<V>>, maxima: Global<WordOf<V>>,
         keys_out: Global<K>, sums_out: Global<u64>, counts_out: Global<u32>, minima_out: Global<WordOf<V>>,
-        maxima_out: Global<WordOf<V>>, header: Global<u64>, plan: HotGroupsParams
+        maxima_out: Global<WordOf<V>>, columns: Global<u64>, header: Global<u64>, plan: HotGroupsParams
     }
 }
 
@@ -41,7 +42,7 @@ struct Group<K> {
     target: u64,
 }
 
-impl<K: KeyWord, V: Payload> HotGroups<K, V> {
+impl<K: KeyWord, V: Row> HotGroups<K, V> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, found: B::Shared<u32>, start: B::Shared<u64>) {
         const { assert!(WARPS == 8) }
@@ -66,12 +67,15 @@ impl<K: KeyWord, V: Payload> HotGroups<K, V> {
         let Self { sums, counts, minima, maxima, .. } = args;
         let from = InMemory { sums, counts, minima, maxima };
         let Self { sums_out, counts_out, minima_out, maxima_out, .. } = args;
-        let aggregates = InMemory { sums: sums_out, counts: counts_out, minima: minima_out, maxima: maxima_out };
-        let out = GroupsOut { keys: args.keys_out, aggregates, column };
+        let to = InMemory { sums: sums_out, counts: counts_out, minima: minima_out, maxima: maxima_out };
         block.each(&mut groups, |thread, group| {
             let (slot, target) = ((first + thread) as u64, group.target);
             if let Some(key) = group.key.filter(|_| target < capacity) {
-                out.write(target, key, from, slot);
+                args.keys_out.store(target, key);
+                from.copy_slot(slot, to, target, column);
+                if V::IS_LIST {
+                    each_column!(column in args.columns => { column.copy_slot(slot, target); });
+                }
             }
         });
     }

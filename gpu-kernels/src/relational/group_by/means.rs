@@ -3,52 +3,6 @@
 use crate::primitives::reduce::SumKind;
 use crate::seam::{Block, Global};
 
-/// The scalar arguments of [`Exceeding`].
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct ExceedingParams {
-    /// The count of words.
-    pub items: u64,
-    /// The word that is added to each word first, wrapping.
-    pub bias: u64,
-    /// The greatest word that does not exceed.
-    pub most: u64,
-}
-
-impl ExceedingParams {
-    /// Returns the arguments for integers: `items` integers within the limit can be added without
-    /// wrapping.
-    pub fn of_sums(items: u64, is_signed: bool) -> Self {
-        let most = if is_signed { i64::MAX as u64 } else { u64::MAX } / items.max(1);
-        if is_signed { Self { items, bias: most, most: 2 * most } } else { Self { items, bias: 0, most } }
-    }
-}
-
-kernel! {
-    /// Sets `found[0]`, 0 at first, to 1 if a word exceeds the limit. One thread tests a word.
-    Exceeding<>, "exceeding", threads 256;
-    { words: Global<u64>, found: Global<u32>, plan: ExceedingParams }
-}
-
-impl Exceeding {
-    #[inline(always)]
-    fn run<B: Block>(self, block: &mut B) {
-        let args = self;
-        let first = block.first_thread();
-        block.each_thread(|thread| {
-            let item = first + thread as u64;
-            if item >= args.plan.items {
-                return;
-            }
-            let word = args.words.load_streaming(item).wrapping_add(args.plan.bias);
-            // One write is enough.
-            if word > args.plan.most && args.found.atomic(0).load() == 0 {
-                args.found.atomic(0).store(1);
-            }
-        });
-    }
-}
-
 kernel! {
     /// Divides sums by counts: `means[i] = sums[i] / counts[i]`, as `f64`. The mean of integers is
     /// the nearest `f64`. One thread processes an item.

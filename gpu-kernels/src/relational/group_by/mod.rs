@@ -15,9 +15,10 @@
 //! Few rows take none of these steps: [`table`] adds them to one table in the device's memory.
 //! `in_memory` contains the aggregates there.
 //!
-//! `on_chip` contains the aggregates of steps 2 and 3. The files `…_in_turn` are for one CPU
-//! thread.
+//! `on_chip` contains the aggregates of steps 2 and 3. Every step takes a column of values, none,
+//! or a list of `columns`. The files `…_in_turn` are for one CPU thread.
 
+mod aggregates;
 mod bin;
 mod bin_table;
 mod bins;
@@ -27,6 +28,7 @@ mod bins_write;
 mod chains;
 mod chains_thread;
 mod chains_write;
+mod columns;
 pub mod hot;
 pub mod hot_build;
 mod hot_in_turn;
@@ -39,11 +41,12 @@ pub mod sample;
 pub mod sort;
 pub mod table;
 
+pub use aggregates::Wanted;
+pub use bin_table::page_slots;
 pub use bins::{BLOCKS, GroupPages, GroupPagesParams};
 pub use chains::{GroupChains, GroupChainsParams};
 pub use chains_thread::CHAINED_ROWS;
 pub use hot::{HotParams, HotPass, HotPassLarge};
 pub use hot_build::{BuildHot, BuildHotParams, SelectHot, SelectHotParams};
 pub use hot_write::{HotGroups, HotGroupsParams};
-pub use on_chip::Wanted;
 pub use sample::{SampleKeys, SampleKeysParams};

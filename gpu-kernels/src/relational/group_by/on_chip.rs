@@ -1,8 +1,10 @@
 //! The aggregates in a block's shared memory.
 
+use super::aggregates::{Aggregate, Wanted};
 use crate::column_values::ColumnParams;
+use crate::columns::kind;
 use crate::seam::Shared;
-use crate::types::{KeyWord, Payload, Scalar, WordOf};
+use crate::types::{Payload, Scalar, WordOf};
 
 /// The most rows that a thread adds at a time.
 pub(super) const MAX_ROWS: usize = 4;
@@ -11,34 +13,9 @@ pub(super) const MAX_ROWS: usize = 4;
 /// that lanes need not diverge.
 pub(super) const SPARE: u32 = 32;
 
-/// The aggregates that are computed for each group.
-#[derive(Clone, Copy, Debug)]
-pub struct Wanted {
-    /// The count of rows.
-    pub counts: bool,
-    /// The sum of the widened values.
-    pub sums: bool,
-    /// The least value.
-    pub minima: bool,
-    /// The greatest value.
-    pub maxima: bool,
-}
-
-impl Wanted {
-    /// Returns the count of 32-bit words of a key and its aggregates.
-    #[inline(always)]
-    pub const fn slot_words<K: KeyWord, V: Payload>(self) -> u32 {
-        let value = <V::Word as Scalar>::BITS / 32;
-        K::BITS / 32
-            + self.counts as u32
-            + self.sums as u32 * 2
-            + self.minima as u32 * value
-            + self.maxima as u32 * value
-    }
-}
-
 /// The arrays of aggregates, by their index in words of their own type: minima, maxima, low and
-/// high halves of sums, and counts. Aggregate `i` of a kind is element `i` of its array.
+/// high halves of sums, and counts. Aggregate `i` of a kind is element `i` of its array. Sums of
+/// floating-point numbers are words of 64 bits, in the place of both halves.
 ///
 /// Minima are stored as the complements of the least ordered words, so that all aggregates are 0 at
 /// first.
@@ -57,6 +34,8 @@ pub(super) struct OnChip<S> {
     counts: u32,
     /// The end of all arrays.
     pub end: u32,
+    /// The count of aggregates of each kind.
+    length: u32,
 }
 
 impl<S> OnChip<S> {
@@ -64,7 +43,13 @@ impl<S> OnChip<S> {
     /// are even.
     #[inline(always)]
     pub fn new<W: Scalar>(words: S, column: ColumnParams, wanted: Wanted, first: u32, length: u32) -> Self {
-        let word = W::BITS / 32;
+        Self::of_bits(words, (column, W::BITS), wanted, first, length)
+    }
+
+    /// Returns arrays as [`OnChip::new`] does, for values of `bits` bits.
+    #[inline(always)]
+    fn of_bits(words: S, (column, bits): (ColumnParams, u32), wanted: Wanted, first: u32, length: u32) -> Self {
+        let word = bits / 32;
         let of = |is_wanted: bool| if is_wanted { length } else { 0 };
         let minima = first / word;
         let maxima = minima + of(wanted.minima);
@@ -72,7 +57,32 @@ impl<S> OnChip<S> {
         let (high, counts) = (low + of(wanted.sums), low + 2 * of(wanted.sums));
         let others_wanted = (wanted.counts || wanted.minima || wanted.maxima) as u32;
         let end = counts + of(wanted.counts);
-        Self { words, column, wanted, others_wanted, minima, maxima, low, high, counts, end }
+        Self { words, column, wanted, others_wanted, minima, maxima, low, high, counts, end, length }
+    }
+
+    /// Returns the arrays of a further column of a [`kind`], which follow these.
+    #[inline(always)]
+    pub fn next(&self, column: ColumnParams, kind: u32) -> Self
+    where
+        S: Copy,
+    {
+        let is = |bit: u32| kind & bit != 0;
+        let wanted = Wanted { counts: false, sums: is(kind::SUM), minima: is(kind::MIN), maxima: is(kind::MAX) };
+        let bits = if is(kind::IS_WIDE) { 64 } else { 32 };
+        Self::of_bits(self.words, (column, bits), wanted, self.end, self.length)
+    }
+
+    /// Returns the end of the arrays of further columns, whose aggregates take `words` 32-bit words
+    /// a group, after these.
+    #[inline(always)]
+    pub fn end_after(&self, words: u32) -> u32 {
+        self.end + words * self.length
+    }
+
+    /// Returns how values are added and compared.
+    #[inline(always)]
+    pub fn column(&self) -> ColumnParams {
+        self.column
     }
 }
 
@@ -104,7 +114,11 @@ impl<S: Shared<u32>> OnChip<S> {
     #[inline(always)]
     pub fn add<const ROWS: usize, W: Scalar>(&self, at: [u32; MAX_ROWS], values: [W; MAX_ROWS]) {
         let Self { words, column, .. } = *self;
-        if self.wanted.sums {
+        if self.wanted.sums && column.adds_floats() {
+            for i in 0..ROWS {
+                words.cast::<u64>().add_float(self.float_sum(at[i] - self.low), column.addend(values[i]));
+            }
+        } else if self.wanted.sums {
             let high = self.high - self.low;
             let add_low = |i: usize| words.fetch_add(at[i], values[i].bits_from(0));
             let carries = |i: usize, held: u32| held.checked_add(values[i].bits_from(0)).is_none();
@@ -117,7 +131,12 @@ impl<S: Shared<u32>> OnChip<S> {
             };
             if W::BITS == 64 {
                 for i in 0..ROWS {
-                    add_high(i, add_low(i));
+                    let addend = column.addend(values[i]);
+                    let carry = words.fetch_add(at[i], addend as u32).checked_add(addend as u32).is_none();
+                    let upper = ((addend >> 32) as u32).wrapping_add(carry as u32);
+                    if upper != 0 {
+                        words.fetch_add(high + at[i], upper);
+                    }
                 }
             } else {
                 // No addition waits for the result of an earlier one.
@@ -169,9 +188,7 @@ impl<S: Shared<u32>> OnChip<S> {
     #[inline(always)]
     pub fn add_in_turn<V: Payload>(&self, number: u32, value: WordOf<V>) {
         if V::VALUE_BITS != 0 && self.wanted.sums {
-            let sum = self.sum(number).wrapping_add(self.column.widened(value));
-            self.words.set(self.low + number, sum as u32);
-            self.words.set(self.high + number, (sum >> 32) as u32);
+            self.set_sum(number, self.column.sum(self.sum(number), self.column.addend(value)));
         }
         let wanted = Wanted { sums: false, ..self.wanted };
         Self { wanted, ..*self }.add::<1, WordOf<V>>([self.low + number; MAX_ROWS], [value; MAX_ROWS]);
@@ -186,8 +203,51 @@ impl<S: Shared<u32>> OnChip<S> {
     /// Returns the sum of aggregate `number`.
     #[inline(always)]
     pub fn sum(&self, number: u32) -> u64 {
+        if self.column.adds_floats() {
+            return self.words.cast::<u64>().get(self.float_sum(number));
+        }
         let [low, high] = [self.low, self.high].map(|half| self.words.get(half + number));
         low as u64 | (high as u64) << 32
+    }
+
+    #[inline(always)]
+    fn set_sum(&self, number: u32, sum: u64) {
+        if self.column.adds_floats() {
+            self.words.cast::<u64>().set(self.float_sum(number), sum);
+        } else {
+            self.words.set(self.low + number, sum as u32);
+            self.words.set(self.high + number, (sum >> 32) as u32);
+        }
+    }
+
+    /// Returns the index of a sum of floating-point numbers, in words of 64 bits.
+    #[inline(always)]
+    fn float_sum(&self, number: u32) -> u32 {
+        self.low / 2 + number
+    }
+
+    /// Returns aggregate `number`.
+    #[inline(always)]
+    pub fn aggregate<W: Scalar>(&self, number: u32) -> Aggregate<W> {
+        let Wanted { counts, sums, minima, maxima } = self.wanted;
+        Aggregate {
+            sum: if sums { self.sum(number) } else { 0 },
+            count: if counts { self.count(number) } else { 0 },
+            minimum: if minima { self.minimum(number) } else { W::default() },
+            maximum: if maxima { self.maximum(number) } else { W::default() },
+        }
+    }
+
+    /// Returns the aggregate of all copies of a slot, of which there are 2^`copy_bits`.
+    #[inline(always)]
+    pub fn merged<W: Scalar>(&self, slot: u32, copy_bits: u32) -> Aggregate<W> {
+        let copy = |number: u32| (slot << copy_bits) + ((number + slot) & ((1 << copy_bits) - 1));
+        let mut all = self.aggregate(copy(0));
+        // Adjacent threads read different banks.
+        for number in 1..1 << copy_bits {
+            all = all.with(self.aggregate(copy(number)), self.column);
+        }
+        all
     }
 
     /// Returns the rank of the least value of aggregate `number`.

@@ -5,12 +5,14 @@
 //! nothing may wait, so the table takes any count of rows. It then may have too few slots: the
 //! count of keys exceeds the capacity, and the rest of the rows is left out.
 
-use super::in_memory::{Aggregate, GroupsOut, InMemory};
+use super::columns::each_on_chip;
+use super::in_memory::InMemory;
 use super::on_chip::{MAX_ROWS, OnChip};
 use crate::column_values::ColumnParams;
+use crate::columns::each_column;
 use crate::primitives::append::{WARPS, reserve};
 use crate::seam::{Block, Global, Shared};
-use crate::types::{KeyWord, Payload, Scalar, WordOf};
+use crate::types::{KeyWord, Row, Scalar, WordOf};
 
 /// The count of threads of a block of [`GroupRows`], each of which has a row.
 const THREADS: u32 = 512;
@@ -36,10 +38,14 @@ pub struct GroupRowsParams {
     pub slot_bits: u32,
     /// The most keys. If there are more, the rows of some keys are left out.
     pub capacity: u32,
+    /// The count of 32-bit words of the aggregates of listed columns of a group.
+    pub listed_words: u32,
+    /// An unused field: 0.
+    pub padding: u32,
 }
 
 /// The row of a thread.
-struct Row<K, W> {
+struct OwnRow<K, W> {
     /// The key, if the row exists and is not left out.
     key: Option<K>,
     value: W,
@@ -60,16 +66,16 @@ kernel! {
     ///
     /// `slots_of_rows` becomes the slot of each row. What is not wanted is null, and so is `values`
     /// without a column of values.
-    GroupRows<K: KeyWord, V: Payload>, "group_rows", threads 512,
-        dynamic words: u32 = |kernel| kernel.on_chip(()).end + 1;
+    GroupRows<K: KeyWord, V: Row>, "group_rows", threads 512,
+        dynamic words: u32 = |kernel| kernel.on_chip(()).end_after(kernel.plan.listed_words) + 1;
     {
         keys: Global<K>, values: Global<WordOf<V>>, slots: Global<u32>, sums: Global<u64>, counts: Global<u32>,
-        minima: Global<WordOf<V>>, maxima: Global<WordOf<V>>, slots_of_rows: Global<u32>, groups: Global<u64>,
-        plan: GroupRowsParams
+        minima: Global<WordOf<V>>, maxima: Global<WordOf<V>>, columns: Global<u64>, slots_of_rows: Global<u32>,
+        groups: Global<u64>, plan: GroupRowsParams
     }
 }
 
-impl<K: KeyWord, V: Payload> GroupRows<K, V> {
+impl<K: KeyWord, V: Row> GroupRows<K, V> {
     /// The word of the first cell, behind the keys of all threads.
     const CELLS_AT: u32 = THREADS * K::BITS / 32;
     /// The word of the first cell's slot in the table in memory.
@@ -83,13 +89,13 @@ impl<K: KeyWord, V: Payload> GroupRows<K, V> {
         let held = words.cast::<K>();
         // The word of the count of keys that the block has found first, and has not yet added to
         // `groups`.
-        let new_keys = chip.end;
+        let new_keys = chip.end_after(plan.listed_words);
         let first = block.first_thread();
-        let mut threads = block.local(|_| Row { key: None, value: Default::default(), cell: 0 });
+        let mut threads = block.local(|_| OwnRow { key: None, value: Default::default(), cell: 0 });
         block.phase(&mut threads, |thread, row| {
             let groups = if thread == 0 { args.groups.atomic(0).load() } else { 0 };
             let mut word = Self::CELLS_AT + thread;
-            while word < chip.end {
+            while word < new_keys {
                 words.set(word, 0);
                 word += THREADS;
             }
@@ -134,6 +140,10 @@ impl<K: KeyWord, V: Payload> GroupRows<K, V> {
             }
             row.cell = cell;
             chip.add::<1, WordOf<V>>([chip.low + cell; MAX_ROWS], [row.value; MAX_ROWS]);
+            if V::IS_LIST {
+                let rows = (first + thread as u64, plan.rows);
+                each_on_chip!((column, own) in args.columns, after chip => { column.add::<1, _>(&own, [own.low + cell; 4], rows); });
+            }
         });
         block.phase(&mut threads, |thread, row| {
             let Some(key) = row.key else { return };
@@ -142,7 +152,10 @@ impl<K: KeyWord, V: Payload> GroupRows<K, V> {
             }
             let Some(slot) = args.find_or_take(key, first as u32 + thread, (words, new_keys)) else { return };
             words.set(Self::SLOTS_AT + row.cell, slot);
-            args.aggregates().add(slot as u64, args.aggregate(chip, row.cell));
+            args.aggregates().add(slot as u64, chip.aggregate(row.cell), plan.column);
+            if V::IS_LIST {
+                each_on_chip!((column, own) in args.columns, after chip => { column.merge(&own, (row.cell, 0), slot as u64); });
+            }
         });
         block.each(&mut threads, |thread, row| {
             if row.key.is_none() {
@@ -168,18 +181,6 @@ impl<K: KeyWord, V: Payload> GroupRows<K, V> {
     fn on_chip<S>(&self, words: S) -> OnChip<S> {
         let first = Self::SLOTS_AT + CELLS;
         OnChip::new::<WordOf<V>>(words, self.plan.column, self.aggregates().wanted(), first, CELLS)
-    }
-
-    /// Returns the block's aggregates of a cell.
-    #[inline(always)]
-    fn aggregate(&self, chip: OnChip<impl Shared<u32>>, cell: u32) -> Aggregate<WordOf<V>> {
-        let wanted = self.aggregates().wanted();
-        Aggregate {
-            sum: if wanted.sums { chip.sum(cell) } else { 0 },
-            count: if wanted.counts { chip.count(cell) } else { 0 },
-            minimum: if wanted.minima { chip.minimum(cell) } else { Default::default() },
-            maximum: if wanted.maxima { chip.maximum(cell) } else { Default::default() },
-        }
     }
 
     /// Returns the slot of the key of a row, or `None` if there are more keys than the capacity. If
@@ -257,11 +258,11 @@ kernel! {
     /// Outputs have `capacity` elements. Groups beyond it are left out, but counted by `written`,
     /// which is 0 at first. Each group's slot gets a word that says where the group is.
     /// What is not wanted is null, both what it is read from and where it is written to.
-    WriteGroups<K: KeyWord, V: Payload>, "group_rows_write", threads 256,
+    WriteGroups<K: KeyWord, V: Row>, "group_rows_write", threads 256,
         shared found: u32 = 8, shared start: u64 = 1;
     {
         keys: Global<K>, slots: Global<u32>, sums: Global<u64>, counts: Global<u32>, minima: Global<WordOf<V>>,
-        maxima: Global<WordOf<V>>, keys_out: Global<K>, firsts_out: Global<u32>, sums_out: Global<u64>,
+        maxima: Global<WordOf<V>>, columns: Global<u64>, keys_out: Global<K>, firsts_out: Global<u32>, sums_out: Global<u64>,
         counts_out: Global<u32>, minima_out: Global<WordOf<V>>, maxima_out: Global<WordOf<V>>,
         written: Global<u64>, plan: WriteGroupsParams
     }
@@ -273,7 +274,7 @@ struct Group {
     target: u64,
 }
 
-impl<K: KeyWord, V: Payload> WriteGroups<K, V> {
+impl<K: KeyWord, V: Row> WriteGroups<K, V> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, found: B::Shared<u32>, start: B::Shared<u64>) {
         const { assert!(WARPS == 8) }
@@ -283,8 +284,7 @@ impl<K: KeyWord, V: Payload> WriteGroups<K, V> {
         let Self { sums, counts, minima, maxima, .. } = args;
         let from = InMemory { sums, counts, minima, maxima };
         let Self { sums_out, counts_out, minima_out, maxima_out, .. } = args;
-        let aggregates = InMemory { sums: sums_out, counts: counts_out, minima: minima_out, maxima: maxima_out };
-        let out = GroupsOut { keys: args.keys_out, aggregates, column };
+        let to = InMemory { sums: sums_out, counts: counts_out, minima: minima_out, maxima: maxima_out };
         let mut groups = block.local(|thread| {
             let slot = first + thread as u64;
             let held = if slot < slots { args.slots.load(slot) } else { 0 };
@@ -305,7 +305,11 @@ impl<K: KeyWord, V: Payload> WriteGroups<K, V> {
             if target >= capacity {
                 return;
             }
-            out.write(target, args.keys.load_read_only(row as u64), from, slot);
+            args.keys_out.store(target, args.keys.load_read_only(row as u64));
+            from.copy_slot(slot, to, target, column);
+            if V::IS_LIST {
+                each_column!(column in args.columns => { column.copy_slot(slot, target); });
+            }
             if !args.firsts_out.is_null() {
                 args.firsts_out.store(target, row);
             }

@@ -250,6 +250,9 @@ impl<T: Word> Shared<T> for CheckedShared<T> {
     fn fetch_add(self, index: u32, value: T) -> T {
         self.access(index, true, false, |old| old.plus(value))
     }
+    fn add_float(self, index: u32, value: T) {
+        self.access(index, true, false, |old| old.plus_float(value));
+    }
     fn fetch_max(self, index: u32, value: T) -> T {
         self.access(index, true, false, |old| old.larger(value))
     }

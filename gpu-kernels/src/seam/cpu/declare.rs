@@ -34,6 +34,23 @@ macro_rules! backend_kernel {
         }
     };
     (
+        $name:ident [$key:ident : $key_bound:ident, $value:ident : Row] [] $entry:literal, $($rest:tt)*
+    ) => {
+        $crate::host_kernel! {
+            check_block { $($rest)* }
+            $name [$key : $key_bound, $value : Row]
+            <$key as $crate::types::Scalar>::INDEX * 4 + <$value as $crate::types::Payload>::PAYLOAD_INDEX;
+            [[$key = u32, $value = u32] concat!($entry, "_u32_u32")]
+            [[$key = u32, $value = u64] concat!($entry, "_u32_u64")]
+            [[$key = u32, $value = $crate::types::Nothing] concat!($entry, "_u32")]
+            [[$key = u32, $value = $crate::types::Columns] concat!($entry, "_u32_columns")]
+            [[$key = u64, $value = u32] concat!($entry, "_u64_u32")]
+            [[$key = u64, $value = u64] concat!($entry, "_u64_u64")]
+            [[$key = u64, $value = $crate::types::Nothing] concat!($entry, "_u64")]
+            [[$key = u64, $value = $crate::types::Columns] concat!($entry, "_u64_columns")]
+        }
+    };
+    (
         $name:ident [$key:ident : $key_bound:ident, $value:ident : $value_bound:ident] [$($atomics:ident)?]
         $entry:literal, $($rest:tt)*
     ) => {

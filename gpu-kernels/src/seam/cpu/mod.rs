@@ -319,6 +319,10 @@ impl<T: Word> Shared<T> for CpuShared<T> {
         self.update(index, |old| old.plus(value))
     }
     #[inline(always)]
+    fn add_float(self, index: u32, value: T) {
+        self.update(index, |old| old.plus_float(value));
+    }
+    #[inline(always)]
     fn fetch_max(self, index: u32, value: T) -> T {
         self.update(index, |old| old.larger(value))
     }

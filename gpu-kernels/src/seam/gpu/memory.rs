@@ -41,6 +41,7 @@ pub trait SharedWord: LaneWord {
     unsafe fn shared_load(at: u32) -> Self;
     unsafe fn shared_store(at: u32, value: Self);
     unsafe fn shared_add(at: u32, value: Self) -> Self;
+    unsafe fn shared_add_float(at: u32, value: Self);
     unsafe fn shared_max(at: u32, value: Self) -> Self;
     unsafe fn shared_exchange(at: u32, value: Self) -> Self;
     unsafe fn shared_or(at: u32, value: Self) -> Self;
@@ -273,6 +274,11 @@ macro_rules! gpu_word {
                 // SAFETY: the caller vouches for the word; no Rust reference reaches shared memory.
                 unsafe { asm!(concat!("atom.shared.add.u", $bits, " {}, [{}], {};"), out($register) old, in(reg32) at, in($register) value, options(nomem, nostack)) };
                 old
+            }
+            #[inline(always)]
+            unsafe fn shared_add_float(at: u32, value: Self) {
+                // SAFETY: the caller vouches for the word; no Rust reference reaches shared memory.
+                unsafe { asm!(concat!("{{ .reg .f", $bits, " value; mov.b", $bits, " value, {1}; red.shared.add.f", $bits, " [{0}], value; }}"), in(reg32) at, in($register) value, options(nomem, nostack)) };
             }
             #[inline(always)]
             unsafe fn shared_max(at: u32, value: Self) -> Self {

@@ -233,6 +233,17 @@ macro_rules! backend_kernel {
         $crate::entry_point! { $name [$key = u64, $value = $crate::types::Nothing] concat!($entry, "_u64"), $($rest)* }
     };
     (
+        $name:ident [$key:ident : $key_bound:ident, $value:ident : Row] [] $entry:literal, $($rest:tt)*
+    ) => {
+        $crate::backend_kernel! { $name [$key : $key_bound, $value : Payload] [] $entry, $($rest)* }
+        $crate::entry_point! {
+            $name [$key = u32, $value = $crate::types::Columns] concat!($entry, "_u32_columns"), $($rest)*
+        }
+        $crate::entry_point! {
+            $name [$key = u64, $value = $crate::types::Columns] concat!($entry, "_u64_columns"), $($rest)*
+        }
+    };
+    (
         $name:ident [$key:ident : $key_bound:ident, $value:ident : $value_bound:ident] [$($atomics:ident)?]
         $entry:literal, $($rest:tt)*
     ) => {

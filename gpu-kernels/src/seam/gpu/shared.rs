@@ -59,6 +59,11 @@ impl<T: Word> Shared<T> for GpuShared<T> {
         unsafe { T::shared_add(self.at(index), value) }
     }
     #[inline(always)]
+    fn add_float(self, index: u32, value: T) {
+        // SAFETY: as in `get`.
+        unsafe { T::shared_add_float(self.at(index), value) }
+    }
+    #[inline(always)]
     fn fetch_max(self, index: u32, value: T) -> T {
         // SAFETY: as in `get`.
         unsafe { T::shared_max(self.at(index), value) }

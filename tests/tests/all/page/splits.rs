@@ -117,6 +117,7 @@ impl<K: Key> Case<K> {
                     values: uses.read(&values),
                     keys_out: uses.write(&mut keys_out),
                     values_out: uses.write(&mut values_out),
+                    columns: null(),
                     counts_in: if self.level == 0 { null() } else { uses.read(&counts_in) },
                     starts_out: if self.bin_capacity.is_some() { null() } else { uses.read(&starts_out) },
                     counts_out: uses.write(&mut counts_out),

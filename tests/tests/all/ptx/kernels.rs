@@ -5,8 +5,8 @@ use gpu_kernels::layered::{compacting, multi};
 use gpu_kernels::primitives::{compact, flags, gather, iota, radix, readback, reduce, scan, scatter, wide_histogram};
 use gpu_kernels::seam::Entry;
 use gpu_kernels::table::combine;
-use gpu_kernels::types::{Nothing, Payload};
-use gpu_kernels::{cuckoo, extendible, linear, page, relational, sorted, split, two_level};
+use gpu_kernels::types::{Columns, Nothing, Payload};
+use gpu_kernels::{columns, cuckoo, extendible, linear, page, relational, sorted, split, two_level};
 use warpnest::low_level::ptx::hopper;
 use warpnest::types::{WordKey as Key, WordValue as Value};
 
@@ -15,6 +15,7 @@ type Entries = Vec<&'static Entry>;
 /// Returns the entry points of the kernels without types.
 fn of_no_type() -> Entries {
     vec![
+        columns::ListColumns::ENTRY,
         compacting::CountBits::ENTRY,
         compact::Invert::ENTRY,
         extendible::CopyTables::ENTRY,
@@ -30,7 +31,6 @@ fn of_no_type() -> Entries {
         linear::CountInserting::ENTRY,
         readback::Readback::ENTRY,
         relational::group_by::sort::DescribeGroups::ENTRY,
-        relational::group_by::means::Exceeding::ENTRY,
         relational::group_by::means::Means::ENTRY,
         relational::distinct::ids::FlagFirsts::ENTRY,
         relational::distinct::ids::FlagRepeated::ENTRY,
@@ -116,12 +116,19 @@ fn of_payload<K: Key, V: Payload>() -> Entries {
         page::Find::<K, V>::ENTRY,
         page::RemoveDirectly::<K, V>::ENTRY,
         page::RemoveFromPages::<K, V>::ENTRY,
-        split::Split::<K, V, false>::ENTRY,
-        split::Split::<K, V, true>::ENTRY,
         page::StoreLast::<K, V>::ENTRY,
         page::StoreRepeated::<K, V>::ENTRY,
         page::Unpack::<K, V>::ENTRY,
         radix::Partition::<K, V>::ENTRY,
+    ]
+}
+
+/// Returns the entry points of the kernels whose rows may have several values, for a key type and a
+/// payload.
+fn of_row<K: Key, V: Payload>() -> Entries {
+    vec![
+        split::Split::<K, V, false>::ENTRY,
+        split::Split::<K, V, true>::ENTRY,
         relational::group_by::GroupChains::<K, V>::ENTRY,
         relational::group_by::GroupPages::<K, V>::ENTRY,
         relational::group_by::HotGroups::<K, V>::ENTRY,
@@ -197,6 +204,14 @@ pub fn entries(ptx: &str) -> Entries {
         of_payload::<u64, u64>(),
         of_payload::<u32, Nothing>(),
         of_payload::<u64, Nothing>(),
+        of_row::<u32, u32>(),
+        of_row::<u32, u64>(),
+        of_row::<u64, u32>(),
+        of_row::<u64, u64>(),
+        of_row::<u32, Nothing>(),
+        of_row::<u64, Nothing>(),
+        of_row::<u32, Columns>(),
+        of_row::<u64, Columns>(),
         of_pair::<u32, u32>(),
         of_pair::<u32, u64>(),
         of_pair::<u64, u32>(),

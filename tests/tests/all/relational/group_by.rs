@@ -10,7 +10,7 @@ use warpnest::{Buffer, Device, Error};
 use warpnest_tests::{TestEngine, on_every_engine, parameterized};
 
 /// Checks every aggregate of every type in one query.
-fn check_all<K: Tested>(device: &Device, rows: &Rows<K>, order: Order) -> Result<(), TestCaseError> {
+fn check_all<K: Tested>(device: &Device, rows: &Rows<K>, order: Order, method: Method) -> Result<(), TestCaseError> {
     let mut query = GroupBy::new(&rows.keys);
     let count = query.count();
     let sums = (query.sum(&rows.narrow), query.sum(&rows.signed), query.sum(&rows.wide), query.sum(&rows.long));
@@ -20,7 +20,9 @@ fn check_all<K: Tested>(device: &Device, rows: &Rows<K>, order: Order) -> Result
     let greatest = (query.max(&rows.wide), query.max(&rows.signed), query.max(&rows.single), query.max(&rows.double));
     let (first, last) = (query.first(&rows.letters), query.last(&rows.letters));
     let last_wide = query.last(&rows.wide);
-    let groups = query.order(order).run(device).unwrap();
+    let groups = query.order(order).method(method).run(device).unwrap();
+    let is_right = method == Method::Auto || groups.report.method == method || groups.report.overflowed;
+    prop_assert!(is_right || rows.keys.is_empty(), "{:?} instead of {:?}", groups.report, method);
     let expected = in_order(&rows.keys, &groups.keys, order)?;
     macro_rules! check {
         ($aggregate:expr, $of:expr) => {
@@ -69,7 +71,7 @@ fn check_each<K: Tested>(device: &Device, rows: &Rows<K>, order: Order, method: 
     let mut scratch = Scratch::new(device);
     let expected = |groups: &Groups<K>| {
         let report = groups.report();
-        let hashed = order != Order::FirstSeen && method == Method::Hash && !rows.keys.is_empty();
+        let hashed = method == Method::Hash && !rows.keys.is_empty();
         let as_wanted = report.method == if hashed { Method::Hash } else { Method::Sort };
         prop_assert!(as_wanted || report.overflowed, "{:?}", report);
         in_order(&rows.keys, &groups.keys().download(stream).unwrap(), order)
@@ -133,7 +135,8 @@ fn check_each<K: Tested>(device: &Device, rows: &Rows<K>, order: Order, method: 
 
 fn check<K: Tested>(engine: &TestEngine, keys: Vec<K>, seed: u64, order: Order) -> Result<(), TestCaseError> {
     let rows = Rows::new(keys, seed);
-    check_all(&engine.device, &rows, order)?;
+    let method = [Method::Auto, Method::Sort, Method::Hash][(seed % 3) as usize];
+    check_all(&engine.device, &rows, order, method)?;
     let method = if seed.is_multiple_of(3) { Method::Sort } else { Method::Hash };
     check_each(&engine.device, &rows, order, method)
 }

@@ -95,7 +95,7 @@ impl<K: Tested> Case<K> {
                 assert_eq!(different, None, "what was found, and what is right");
 
                 let report = groups.report();
-                if method == Method::Sort || order == Order::FirstSeen {
+                if method == Method::Sort {
                     assert_eq!((report.method, report.overflowed, report.hot_rows), (Method::Sort, false, 0));
                 } else if method == Method::Hash {
                     // If bins overflow, the query may end with a sort.
@@ -104,7 +104,11 @@ impl<K: Tested> Case<K> {
                     // of rows.
                     let before = hashed.get_or_insert(report);
                     let told = |report: &GroupReport| (report.method, report.estimated_groups, report.overflowed);
-                    assert_eq!(told(before), told(&report), "the same rows, in the same way");
+                    // In the order of first rows, their numbers are computed, too. So fewer keys
+                    // are hot.
+                    if order != Order::FirstSeen {
+                        assert_eq!(told(before), told(&report), "the same rows, in the same way");
+                    }
                 }
             }
         }

@@ -67,7 +67,7 @@ impl<K: Key, W: Key> Case<K, W> {
     pub fn groups(&self) -> HashMap<K, Group> {
         let mut groups = HashMap::new();
         for (&key, &value) in self.keys.iter().zip(&self.values) {
-            let wide = self.column.widened(value);
+            let wide = self.column.addend(value);
             let min_rank = |word: u64| self.column.min_rank(W::from_u64(word));
             let max_rank = |word: u64| self.column.max_rank(W::from_u64(word));
             let word = value.to_u64();
@@ -75,7 +75,7 @@ impl<K: Key, W: Key> Case<K, W> {
                 .entry(key)
                 .and_modify(|group: &mut Group| {
                     group.count += 1;
-                    group.sum = group.sum.wrapping_add(wide);
+                    group.sum = self.column.sum(group.sum, wide);
                     group.minimum = std::cmp::max_by_key(group.minimum, word, |&word| min_rank(word));
                     group.maximum = std::cmp::max_by_key(group.maximum, word, |&word| max_rank(word));
                 })

@@ -214,6 +214,7 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
         let arrays = SplitArrays::<K, P> {
             from: Pairs { keys: from.keys, values: from.values.cast() },
             to: Pairs { keys: to.keys, values: to.values.cast() },
+            columns: None,
             counts_in: Some(self.counts(batch, number)),
             starts: Some(starts),
             counts: self.counts(batch, number + 1),

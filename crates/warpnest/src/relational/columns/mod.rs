@@ -14,4 +14,4 @@ pub(crate) use column::OnDevice;
 pub(crate) use column::Source;
 pub use column::{Column, IntoColumn};
 pub(super) use keys::{KeyColumns, KeysOnDevice, Recoding, join, recode, typed};
-pub(super) use words::{Lend, Words, WordsOf};
+pub(super) use words::{Lend, Words, WordsOf, WordsRef, WordsView};

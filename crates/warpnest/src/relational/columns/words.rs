@@ -4,7 +4,7 @@ use super::column::OnDevice;
 use crate::primitives::Scratch;
 use crate::runtime::stream::Batch;
 use crate::types::Plain;
-use crate::{Buffer, Device, Result, Stream, Value};
+use crate::{Buffer, BufferView, Device, Result, Stream, Value};
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::{Scalar, ValueWord};
 /// The words of an aggregate.
@@ -33,12 +33,17 @@ impl Words {
     /// Sets the count of words to `length`, with unspecified contents. Allocates memory only if
     /// there is too little.
     pub(crate) fn resize(&mut self, device: &Device, length: usize) -> Result<()> {
-        match self {
-            Self::Narrow(words) => words.fit_at_least(device, length)?,
-            Self::Wide(words) => words.fit_at_least(device, length)?,
-        }
+        self.fit_at_least(device, length)?;
         self.set_length(length);
         Ok(())
+    }
+
+    /// Makes the memory large enough for `length` words.
+    pub(crate) fn fit_at_least(&mut self, device: &Device, length: usize) -> Result<()> {
+        match self {
+            Self::Narrow(words) => words.fit_at_least(device, length),
+            Self::Wide(words) => words.fit_at_least(device, length),
+        }
     }
 
     /// Sets the count of words, for which there is memory.
@@ -113,6 +118,69 @@ fn copied<T: Plain>(words: &Buffer<T>, mut memory: Buffer<T>, stream: &Stream, d
     Ok(memory)
 }
 
+/// A reference to words of either size.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::relational) enum WordsRef<'w> {
+    Narrow(&'w Buffer<u32>),
+    Wide(&'w Buffer<u64>),
+}
+
+impl<'w> WordsRef<'w> {
+    /// Returns a reference to a buffer, with the variant of its words' size.
+    pub(crate) fn of<W: ValueWord>(words: &'w Buffer<W>) -> Self {
+        // SAFETY: the branch is chosen by the word's size, so each word is cast to itself.
+        unsafe { if W::BITS == 32 { Self::Narrow(words.as_type()) } else { Self::Wide(words.as_type()) } }
+    }
+
+    pub(crate) fn len(self) -> usize {
+        match self {
+            Self::Narrow(words) => words.len(),
+            Self::Wide(words) => words.len(),
+        }
+    }
+
+    /// Returns the words as an array for a batch to read, whatever their size.
+    pub(crate) fn read(self, batch: &Batch<'w>) -> Global<u64> {
+        match self {
+            Self::Narrow(words) => batch.read(words).cast(),
+            Self::Wide(words) => batch.read(words),
+        }
+    }
+
+    /// Returns the words as an array for a batch to write, whatever their size.
+    pub(crate) fn write(self, batch: &Batch<'w>) -> Global<u64> {
+        match self {
+            Self::Narrow(words) => batch.write(words).cast(),
+            Self::Wide(words) => batch.write(words),
+        }
+    }
+}
+
+/// A part of a scratch as words of either size.
+#[derive(Debug)]
+pub(in crate::relational) enum WordsView<'w> {
+    Narrow(BufferView<'w, u32>),
+    Wide(BufferView<'w, u64>),
+}
+
+impl<'w> WordsView<'w> {
+    /// Returns `length` words of `bits` bits, from word `first` of a scratch on.
+    pub(crate) fn at(scratch: &'w Buffer<u64>, first: u64, bits: u32, length: usize) -> Self {
+        if bits == 32 {
+            Self::Narrow(scratch.elements_at(first, length))
+        } else {
+            Self::Wide(scratch.elements_at(first, length))
+        }
+    }
+
+    pub(crate) fn lent(&self) -> WordsRef<'_> {
+        match self {
+            Self::Narrow(words) => WordsRef::Narrow(words),
+            Self::Wide(words) => WordsRef::Wide(words),
+        }
+    }
+}
+
 /// A function that returns the words of a column on a device.
 pub(in crate::relational) type Lend<'q> = Box<dyn Fn(&Device) -> Result<WordsOf<'q>> + Send + Sync + 'q>;
 
@@ -123,6 +191,13 @@ pub(in crate::relational) enum WordsOf<'q> {
 }
 
 impl<'q> WordsOf<'q> {
+    pub(crate) fn lent(&self) -> WordsRef<'_> {
+        match self {
+            Self::Narrow(words) => WordsRef::Narrow(words),
+            Self::Wide(words) => WordsRef::Wide(words),
+        }
+    }
+
     pub(crate) fn new<T: Value>(words: OnDevice<'q, T::Word>) -> Self {
         // SAFETY: the branch is chosen by the word's size, so each word is cast to itself.
         unsafe {

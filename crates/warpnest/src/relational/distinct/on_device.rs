@@ -13,15 +13,13 @@ use crate::primitives::{Scratch, check_items, invert, iota, scatter, select, sel
 use crate::relational::Order;
 use crate::relational::columns::{Words, typed};
 use crate::relational::group_by::bounded::Bound;
-use crate::relational::group_by::hot_and_bins::ChipInput;
 use crate::relational::group_by::memory::{Memory, permuted};
-use crate::relational::group_by::outputs::Computed;
+use crate::relational::group_by::outputs::{ChipInput, Computed};
 use crate::relational::group_by::query::GroupBy;
 use crate::relational::group_by::table::{Answer, OfRows, fits_table, group_in_table};
 use crate::table::input::{Input, Known};
 use crate::table::raw::ReadTable;
 use crate::{Buffer, Key, Result, Stream};
-use gpu_kernels::column_values::ColumnParams;
 use gpu_kernels::types::Nothing;
 
 /// Returns the distinct keys and the other wanted parts, in the given memory. With a bound, their
@@ -101,9 +99,8 @@ impl<K: Key> Column<'_, K> {
         };
         let (mut firsts, mut ids) = (lent(first_rows, by_first)?, lent(ids, by_first)?);
         let seed = wanted.seed.unwrap_or_else(random_seed);
-        let input = ChipInput { keys: keys.words(), values: None, column: ColumnParams::unsigned(), seed };
-        let mut computed =
-            Computed::<K::Word, u32> { keys: keys_out.into_words(), counts, sums: None, minima: None, maxima: None };
+        let input = ChipInput { keys: keys.words(), columns: &[], seed };
+        let mut computed = Computed { keys: keys_out.into_words(), counts, columns: Vec::new() };
         let answer = if by_first { Answer::FirstRow } else { Answer::Group };
         let of_rows = OfRows { firsts: firsts.as_mut(), answers: ids.as_mut().map(|ids| (ids, answer)) };
         group_in_table::<K::Word, Nothing>(stream, scratch, input, &mut computed, of_rows, bound)?;

@@ -2,16 +2,19 @@
 //! aggregated on chip.
 
 use super::bins_plan::{Expected, HashPlan, Page};
-use super::outputs::Aggregates;
+use super::listed::List;
+use super::outputs::{Computed, InputColumn, Moved, OwnArrays, moved, values};
 use crate::primitives::{Pairs, Scratch};
 use crate::runtime::stream::Batch;
 use crate::split::Regions;
 use crate::split::{SplitArrays, or_null, queue_split, queue_starts};
 use crate::{Buffer, Result, Stream};
+use gpu_kernels::columns::Source;
 use gpu_kernels::page::header;
 use gpu_kernels::relational::group_by::{GroupChains, GroupChainsParams, GroupPages, GroupPagesParams};
 use gpu_kernels::seam::Global;
-use gpu_kernels::types::{KeyWord, Payload, Scalar, WordOf, inverse_multiplier};
+use gpu_kernels::types::{KeyWord, Row, inverse_multiplier};
+use std::marker::PhantomData;
 
 /// The result of a group-by by hashing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,9 +27,9 @@ pub(crate) enum Found {
 
 /// The rows of a group-by by hashing.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct HashInput<'i, K, W> {
+pub(super) struct HashInput<'i, K> {
     pub keys: &'i Buffer<K>,
-    pub values: Option<&'i Buffer<W>>,
+    pub columns: &'i [InputColumn<'i>],
     /// The count of rows.
     pub rows: u64,
     /// The regions that contain the rows, with the count of rows of each region; `None` if the rows
@@ -34,10 +37,10 @@ pub(super) struct HashInput<'i, K, W> {
     pub regions: Option<(Regions, &'i Buffer<u32>)>,
 }
 
-impl<'i, K, W> HashInput<'i, K, W> {
+impl<'i, K> HashInput<'i, K> {
     /// Returns an input of all rows of `keys`.
-    pub(super) fn all(keys: &'i Buffer<K>, values: Option<&'i Buffer<W>>) -> Self {
-        Self { keys, values, rows: keys.len() as u64, regions: None }
+    pub(super) fn all(keys: &'i Buffer<K>, columns: &'i [InputColumn<'i>]) -> Self {
+        Self { keys, columns, rows: keys.len() as u64, regions: None }
     }
 }
 
@@ -53,20 +56,20 @@ impl<'i, K, W> HashInput<'i, K, W> {
 /// # Errors
 /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
 /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
-pub(super) fn group_in_bins<K: KeyWord, V: Payload>(
+pub(super) fn group_in_bins<K: KeyWord, V: Row>(
     stream: &Stream,
     scratch: &mut Scratch,
-    input: HashInput<'_, K, WordOf<V>>,
+    input: HashInput<'_, K>,
     (groups_before, expected): (u64, Expected),
     constants: [u64; 2],
-    out: &Aggregates<'_, K, WordOf<V>>,
+    out: &Computed<K>,
 ) -> Result<Found> {
     let rows = input.rows;
     let at = (rows, input.regions.map(|(regions, _)| regions));
-    let (mut expected, wanted, machine) = (expected, out.wanted(), stream.machine());
-    let mut chains = HashPlan::of_chains::<K, V>(machine, at, expected, wanted);
+    let (mut expected, shape, machine) = (expected, out.shape(), stream.machine());
+    let mut chains = HashPlan::of_chains::<K, V>(machine, at, expected, &shape);
     loop {
-        let Some(plan) = chains.take().or_else(|| HashPlan::new::<K, V>(machine, at, expected, wanted)) else {
+        let Some(plan) = chains.take().or_else(|| HashPlan::new::<K, V>(machine, at, expected, &shape)) else {
             return Ok(Found::Overflow);
         };
         match with_plan::<K, V>(stream, scratch, (&plan, groups_before), input, constants, out)?.0 {
@@ -99,20 +102,20 @@ pub(super) enum Attempt {
 
 /// Does [`group_in_bins`] with the given plan. Also returns the kind of page that produced the
 /// groups: if chains are too long or bins overflow, hash pages replace chains.
-pub(super) fn with_plan<K: KeyWord, V: Payload>(
+pub(super) fn with_plan<K: KeyWord, V: Row>(
     stream: &Stream,
     scratch: &mut Scratch,
     (plan, groups_before): (&HashPlan, u64),
-    input: HashInput<'_, K, WordOf<V>>,
+    input: HashInput<'_, K>,
     [a, b]: [u64; 2],
-    out: &Aggregates<'_, K, WordOf<V>>,
+    out: &Computed<K>,
 ) -> Result<(Attempt, Page)> {
     let mut page = plan.page;
     if plan.rows == 0 {
         return Ok((Attempt::Groups(0), page));
     }
     let scratch = scratch.reserve(plan.scratch_words())?;
-    let launches = Launches::<K, V> { plan, scratch, input, constants: [a, b], groups_before, out };
+    let launches = Launches::<K, V> { plan, scratch, input, constants: [a, b], groups_before, out, row: PhantomData };
     stream.batch(|batch| {
         launches.record(batch);
         batch.zero(scratch, plan.zeros() as usize)?;
@@ -166,22 +169,56 @@ pub(super) fn with_plan<K: KeyWord, V: Payload>(
 }
 
 /// The launches of an attempt, and their inputs and outputs.
-struct Launches<'a, K, V: Payload> {
+struct Launches<'a, K, V> {
     plan: &'a HashPlan,
     scratch: &'a Buffer<u64>,
-    input: HashInput<'a, K, WordOf<V>>,
+    input: HashInput<'a, K>,
     constants: [u64; 2],
     groups_before: u64,
-    out: &'a Aggregates<'a, K, WordOf<V>>,
+    out: &'a Computed<K>,
+    row: PhantomData<V>,
 }
 
-impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
+impl<'a, K: KeyWord, V: Row> Launches<'a, K, V> {
     /// Records all buffers, before the first launch that writes a buffer.
     fn record(&self, batch: &Batch<'a>) {
         batch.writes(self.scratch);
         self.rows(batch, 0);
         self.counts_in(batch, 0);
-        Output::of(batch, self.out);
+        self.keys_out(batch);
+        self.out.arrays(batch);
+        let of_columns = self.input.columns.iter().filter_map(|column| column.words);
+        of_columns.for_each(|words| _ = words.read(batch));
+    }
+
+    fn keys_out(&self, batch: &Batch<'a>) -> Global<K> {
+        batch.write(&self.out.keys)
+    }
+
+    /// Queues writing the list of columns for the split of level `level`, or for the kernel after
+    /// the last one, unless the payload is no list. Returns its place.
+    ///
+    /// # Safety
+    /// The scratch is as large as the plan says.
+    unsafe fn list(&self, batch: &Batch<'a>, level: usize) -> Result<Global<u64>> {
+        let list = batch.write(self.scratch).offset(self.plan.list_at(level));
+        if !V::IS_LIST {
+            return Ok(list);
+        }
+        let words = batch.write(self.scratch);
+        let after = |level: usize, column: usize| words.offset(self.plan.column_at::<K, V>(level, column));
+        let is_last = level == self.plan.levels.len();
+        let out: Vec<_> = (0..self.plan.listed()).filter(|_| !is_last).map(|column| after(level, column)).collect();
+        let mut columns = moved(self.input.columns, batch, self.out, &out);
+        if let Some(before) = level.checked_sub(1) {
+            for (number, (.., moved)) in columns.iter_mut().enumerate() {
+                *moved = Moved { words: after(before, number), source: Source::Words, out: moved.out };
+            }
+        }
+        let groups = is_last.then(|| self.out.arrays(batch));
+        // SAFETY: the caller guarantees it.
+        unsafe { List::new(columns, [None, groups]).queue(batch, list)? };
+        Ok(list)
     }
 
     fn counts(&self, batch: &Batch<'a>, level: usize) -> Global<u32> {
@@ -199,10 +236,7 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
     /// Returns the rows after `splits` splits.
     fn rows(&self, batch: &Batch<'a>, splits: usize) -> Pairs<K, V> {
         match splits.checked_sub(1) {
-            None => {
-                let values = self.input.values.map(|values| batch.read(values));
-                Pairs { keys: batch.read(self.input.keys), values: or_null(values) }
-            }
+            None => Pairs { keys: batch.read(self.input.keys), values: values::<V>(self.input.columns, batch) },
             Some(level) => {
                 let storage = batch.write(self.scratch).offset(self.plan.storage_at(level));
                 Pairs::at(storage, self.plan.levels[level].capacity())
@@ -215,6 +249,8 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
         let arrays = SplitArrays {
             from: self.rows(batch, number),
             to: self.rows(batch, number + 1),
+            // SAFETY: the scratch is as large as the plan says.
+            columns: Some(unsafe { self.list(batch, number)? }),
             counts_in: self.counts_in(batch, number),
             starts,
             counts: self.counts(batch, number),
@@ -236,25 +272,29 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
         let last = plan.levels.len().checked_sub(1);
         let counts = or_null(starts.or_else(|| last.map(|last| self.counts(batch, last))));
         let bin_capacity = last.filter(|_| starts.is_none()).map_or(0, |last| plan.levels[last].bin_capacity);
-        let output = Output::of(batch, self.out);
+        let (keys_out, capacity) = (self.keys_out(batch), self.out.capacity());
+        let OwnArrays { counts: counts_out, sums, minima, maxima } = self.out.arrays(batch).own::<V>();
+        // SAFETY: the scratch is as large as the plan says.
+        let columns = unsafe { self.list(batch, plan.levels.len())? };
         if page == Page::Chains {
             let group = GroupChains::<K, V> {
                 keys: from.keys,
                 values: from.values,
                 counts,
-                keys_out: output.keys,
-                counts_out: output.counts,
-                sums_out: output.sums,
-                minima_out: output.minima,
-                maxima_out: output.maxima,
+                keys_out,
+                counts_out,
+                sums_out: sums,
+                minima_out: minima,
+                maxima_out: maxima,
+                columns,
                 header: batch.write(self.scratch),
                 plan: GroupChainsParams {
                     a,
                     inverse_of_b: inverse_multiplier(b),
                     bin_capacity,
-                    capacity: output.capacity,
+                    capacity,
                     groups_before: self.groups_before,
-                    column: self.out.column,
+                    column: self.out.params(),
                     page_bits: plan.page_bits,
                     padding: 0,
                 },
@@ -266,50 +306,29 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
             keys: from.keys,
             values: from.values,
             counts,
-            keys_out: output.keys,
-            counts_out: output.counts,
-            sums_out: output.sums,
-            minima_out: output.minima,
-            maxima_out: output.maxima,
+            keys_out,
+            counts_out,
+            sums_out: sums,
+            minima_out: minima,
+            maxima_out: maxima,
+            columns,
             header: batch.write(self.scratch),
             plan: GroupPagesParams {
                 a,
                 b,
                 rows: plan.rows,
                 bin_capacity,
-                capacity: output.capacity,
+                capacity,
                 groups_before: self.groups_before,
-                column: self.out.column,
+                column: self.out.params(),
                 page_bits: plan.page_bits,
                 slots: plan.slots,
+                listed_words: self.out.shape().listed_words::<V>(),
+                padding: 0,
             },
         };
         // SAFETY: the rows are where the last split put them, or in the input. There is a block for
         // each bin, and the outputs have the given capacity.
         unsafe { batch.launch_blocks(&group, plan.pages()) }
-    }
-}
-
-/// The arrays to which groups are written; an array is null if it is not wanted.
-struct Output<K, W> {
-    keys: Global<K>,
-    counts: Global<u32>,
-    sums: Global<u64>,
-    minima: Global<W>,
-    maxima: Global<W>,
-    /// The length of the shortest array.
-    capacity: u64,
-}
-
-impl<K: KeyWord, W: Scalar> Output<K, W> {
-    fn of<'b>(batch: &Batch<'b>, out: &Aggregates<'b, K, W>) -> Self {
-        Self {
-            keys: batch.write(out.keys),
-            counts: or_null(out.counts.map(|buffer| batch.write(buffer))),
-            sums: or_null(out.sums.map(|buffer| batch.write(buffer))),
-            minima: or_null(out.minima.map(|buffer| batch.write(buffer))),
-            maxima: or_null(out.maxima.map(|buffer| batch.write(buffer))),
-            capacity: out.capacity(),
-        }
     }
 }

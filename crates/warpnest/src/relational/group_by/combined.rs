@@ -1,5 +1,6 @@
 //! Merges the rows of each key into one row before they are inserted into a table.
 
+use super::groups::Method;
 use super::query::GroupBy;
 use super::wanted::Wanted;
 use crate::primitives::Scratch;
@@ -65,6 +66,9 @@ where
                 (..) => Wanted::Max,
             },
         ),
+    }
+    if is_float && fold.is_sum() {
+        query.method(Method::Sort);
     }
     let (keys, mut columns) = query.run_on(stream, scratch)?.into_parts();
     let column = columns.swap_remove(0);

@@ -3,14 +3,61 @@
 use super::bins::{Attempt, Found, HashInput, group_in_bins, with_plan};
 use super::bins_plan::{Expected, HashPlan, Page};
 use super::hot::{HotFound, HotShape, Missed, hot_pass};
-use super::outputs::Aggregates;
-pub use super::outputs::Computed as FewBuffers;
+use super::outputs::{ChipInput, Computed, ComputedColumn, InputColumn};
 use super::sample::sample;
 use crate::primitives::Scratch;
+use crate::relational::columns::{Words, WordsRef};
 use crate::split::Regions;
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::column_values::ColumnParams;
-use gpu_kernels::types::{KeyWord, Payload, WordOf};
+use gpu_kernels::columns::Source;
+use gpu_kernels::plain::Plain;
+use gpu_kernels::types::{KeyWord, Payload, ValueWord, WordOf};
+
+/// The outputs for aggregates of at most one column, which are the fields that are `Some`.
+#[derive(Debug)]
+pub struct FewBuffers<K, W> {
+    /// The key of each group.
+    pub keys: Buffer<K>,
+    /// The count of rows of each group.
+    pub counts: Option<Buffer<u32>>,
+    /// The sum of each group.
+    pub sums: Option<Buffer<u64>>,
+    /// The least value of each group.
+    pub minima: Option<Buffer<W>>,
+    /// The greatest value of each group.
+    pub maxima: Option<Buffer<W>>,
+}
+
+impl<K: Plain, W: ValueWord> FewBuffers<K, W> {
+    /// Moves the buffers to outputs, of a column if there is one.
+    fn take(&mut self, column: Option<ColumnParams>) -> Computed<K> {
+        let Self { keys, counts, sums, minima, maxima } = self;
+        let column = column.map(|params| ComputedColumn {
+            sums: sums.as_mut().map(Buffer::take),
+            minima: minima.as_mut().map(|words| Words::of(words.take())),
+            maxima: maxima.as_mut().map(|words| Words::of(words.take())),
+            ..ComputedColumn::new(W::BITS, params)
+        });
+        Computed { keys: keys.take(), counts: counts.as_mut().map(Buffer::take), columns: Vec::from_iter(column) }
+    }
+
+    /// Moves the buffers back.
+    fn put_back(&mut self, computed: Computed<K>) {
+        let Computed { keys, counts, columns } = computed;
+        (self.keys, self.counts) = (keys, counts);
+        if let Some(ComputedColumn { sums, minima, maxima, .. }) = columns.into_iter().next() {
+            self.sums = sums;
+            (self.minima, self.maxima) = (minima.map(Words::into_buffer), maxima.map(Words::into_buffer));
+        }
+    }
+}
+
+/// Returns the column of values, if there is one.
+fn input_columns<W: ValueWord>(values: Option<&Buffer<W>>, params: ColumnParams) -> Vec<InputColumn<'_>> {
+    let column = |values| InputColumn { words: Some(WordsRef::of(values)), source: Source::Words, params };
+    values.map(column).into_iter().collect()
+}
 
 /// The findings of [`group_few`].
 #[derive(Clone, Copy, Debug)]
@@ -48,19 +95,23 @@ pub fn group_few<K: KeyWord, V: Payload>(
     out: &mut FewBuffers<K, WordOf<V>>,
     (seed, large): (u64, bool),
 ) -> Result<(Few, Vec<K>, Vec<WordOf<V>>)> {
-    let wanted = out.outputs(column);
+    let (columns, computed) = (input_columns(values, column), out.take(values.map(|_| column)));
     let device = scratch.device().clone();
-    let mut sampled = sample(stream, scratch, keys, &wanted, seed)?;
+    let mut sampled = sample(stream, scratch, keys, &computed.shape(), seed)?;
     sampled.is_large |= large;
     let (rows, distinct, hot) = (sampled.rows, sampled.distinct, sampled.hot);
     let (covered, missed_share, estimated_groups) = (sampled.covered, sampled.missed_share, sampled.groups());
     let shape = HotShape::new::<K, V>(stream, &sampled);
     let missed_rows = shape.missed_rows() as usize;
     let missed_keys = Buffer::zeroed(&device, missed_rows)?;
-    let missed_values = Buffer::zeroed(&device, if V::VALUE_BITS == 0 { 0 } else { missed_rows })?;
+    let missed_values = Buffer::<V::Word>::zeroed(&device, if V::VALUE_BITS == 0 { 0 } else { missed_rows })?;
     let counts = Buffer::zeroed(&device, shape.regions() as usize)?;
-    let to = Missed { keys: &missed_keys, values: &missed_values, counts: &counts };
-    let (found, _) = hot_pass::<K, V>(stream, keys, values, (sampled, shape), &wanted, to)?;
+    let missed_columns = [WordsRef::of(&missed_values)];
+    let of_columns = &missed_columns[..columns.len()];
+    let to = Missed { keys: &missed_keys, columns: of_columns, counts: &counts };
+    let input = ChipInput { keys, columns: &columns, seed };
+    let (found, _) = hot_pass::<K, V>(stream, input, (sampled, shape), &computed, to)?;
+    out.put_back(computed);
     let HotFound { groups, missed, regions } = found;
     let (mut missed_keys, mut missed_values) = (missed_keys.download(stream)?, missed_values.download(stream)?);
     if let Some(Regions { number, capacity, most }) = regions {
@@ -85,7 +136,7 @@ pub fn group_few<K: KeyWord, V: Payload>(
     ))
 }
 
-/// The outputs of [`group_by_hash`], as in [`Aggregates`].
+/// The outputs of [`group_by_hash`]: keys, counts, sums, least and greatest values.
 pub(crate) type Outputs<'o, K, W> = (
     &'o mut Buffer<K>,
     Option<&'o mut Buffer<u32>>,
@@ -110,8 +161,9 @@ pub fn group_by_hash<K: KeyWord, V: Payload>(
     column: ColumnParams,
     outputs: Outputs<'_, K, WordOf<V>>,
 ) -> Result<Option<u64>> {
-    let out = aggregates(column, &outputs);
-    let input = HashInput::all(keys, values);
+    let columns = input_columns(values, column);
+    let (mut buffers, out) = taken(outputs, values.map(|_| column));
+    let input = HashInput::all(keys, &columns);
     let found = if bits.is_empty() {
         match group_in_bins::<K, V>(stream, scratch, input, (0, Expected::about(expected_groups)), constants, &out)? {
             Found::Groups(groups) => Attempt::Groups(groups),
@@ -120,11 +172,12 @@ pub fn group_by_hash<K: KeyWord, V: Payload>(
     } else {
         let expected = Expected::about(expected_groups);
         let (machine, rows) = (stream.machine(), (input.rows, None));
-        match HashPlan::with_levels::<K, V>(machine, rows, expected, out.wanted(), bits.iter().sum(), bits) {
+        match HashPlan::with_levels::<K, V>(machine, rows, expected, &out.shape(), bits.iter().sum(), bits) {
             Some(plan) => with_plan::<K, V>(stream, scratch, (&plan, 0), input, constants, &out)?.0,
             None => Attempt::Overflow,
         }
     };
+    buffers.put_back(out);
     Ok(match found {
         Attempt::Groups(groups) => Some(groups),
         Attempt::FullPages | Attempt::Overflow => None,
@@ -148,28 +201,59 @@ pub fn group_by_chains<K: KeyWord, V: Payload>(
     column: ColumnParams,
     outputs: Outputs<'_, K, WordOf<V>>,
 ) -> Result<Option<(u64, bool)>> {
-    let (out, input) = (aggregates(column, &outputs), HashInput::all(keys, values));
+    let columns = input_columns(values, column);
+    let (mut buffers, out) = taken(outputs, values.map(|_| column));
+    let input = HashInput::all(keys, &columns);
     let (machine, rows) = (stream.machine(), (input.rows, None));
     let expected = Expected { most: input.rows, ..Expected::about(expected) };
-    let plan = HashPlan::with_levels::<K, V>(machine, rows, expected, out.wanted(), bits.iter().sum(), bits);
+    let plan = HashPlan::with_levels::<K, V>(machine, rows, expected, &out.shape(), bits.iter().sum(), bits);
     let Some(plan) = plan.and_then(HashPlan::chained) else { return Ok(None) };
     let (found, page) = with_plan::<K, V>(stream, scratch, (&plan, 0), input, constants, &out)?;
+    buffers.put_back(out);
     Ok(match found {
         Attempt::Groups(groups) => Some((groups, page == Page::Chains)),
         Attempt::FullPages | Attempt::Overflow => None,
     })
 }
 
-fn aggregates<'o, K, W>(
-    column: ColumnParams,
-    (keys, counts, sums, minima, maxima): &'o Outputs<'_, K, W>,
-) -> Aggregates<'o, K, W> {
-    Aggregates {
-        column,
-        keys,
-        counts: counts.as_deref(),
-        sums: sums.as_deref(),
-        minima: minima.as_deref(),
-        maxima: maxima.as_deref(),
+/// Outputs that were moved to [`Computed`].
+struct Taken<'o, K, W>(Outputs<'o, K, W>);
+
+/// Moves the buffers to outputs, of a column if there is one.
+fn taken<K: Plain, W: ValueWord>(
+    outputs: Outputs<'_, K, W>,
+    column: Option<ColumnParams>,
+) -> (Taken<'_, K, W>, Computed<K>) {
+    let (keys, mut counts, mut sums, mut minima, mut maxima) = outputs;
+    let mut buffers = FewBuffers {
+        keys: keys.take(),
+        counts: counts.as_mut().map(|counts| counts.take()),
+        sums: sums.as_mut().map(|sums| sums.take()),
+        minima: minima.as_mut().map(|minima| minima.take()),
+        maxima: maxima.as_mut().map(|maxima| maxima.take()),
+    };
+    let computed = buffers.take(column);
+    (Taken((keys, counts, sums, minima, maxima)), computed)
+}
+
+impl<K: Plain, W: ValueWord> Taken<'_, K, W> {
+    /// Moves the buffers back.
+    fn put_back(&mut self, computed: Computed<K>) {
+        let Computed { keys, counts, columns } = computed;
+        let (keys_to, counts_to, sums_to, minima_to, maxima_to) = &mut self.0;
+        **keys_to = keys;
+        put(counts_to, counts);
+        if let Some(ComputedColumn { sums, minima, maxima, .. }) = columns.into_iter().next() {
+            put(sums_to, sums);
+            put(minima_to, minima.map(Words::into_buffer));
+            put(maxima_to, maxima.map(Words::into_buffer));
+        }
+    }
+}
+
+/// Moves a buffer to its place.
+fn put<T>(place: &mut Option<&mut Buffer<T>>, buffer: Option<Buffer<T>>) {
+    if let (Some(place), Some(buffer)) = (place, buffer) {
+        **place = buffer;
     }
 }

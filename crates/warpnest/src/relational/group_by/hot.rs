@@ -1,19 +1,20 @@
 //! The hot pass, for few groups and for heavy hitters: aggregates the rows of the most frequent
 //! keys on chip in one pass over the input. The other rows are left for another method.
 
-use super::outputs::Aggregates;
+use super::listed::List;
+use super::outputs::{ChipInput, Computed, OwnArrays};
 use super::sample::{SMALL_BLOCKS, Sampled};
 use crate::primitives::Scratch;
+use crate::relational::columns::WordsRef;
 use crate::runtime::machine::PerMachine;
-use crate::split::Regions;
+use crate::split::{Regions, or_null};
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::relational::group_by::hot::{region, tile};
 use gpu_kernels::relational::group_by::sample::header;
 use gpu_kernels::relational::group_by::{
     BuildHot, BuildHotParams, HotGroups, HotGroupsParams, HotParams, HotPass, HotPassLarge,
 };
-use gpu_kernels::seam::Global;
-use gpu_kernels::types::{KeyWord, Payload, WordOf};
+use gpu_kernels::types::{KeyWord, Row};
 
 /// If the share of missed rows is below this, appending them takes few atomic operations, because a
 /// warp has about one missed row.
@@ -35,7 +36,7 @@ pub(super) struct HotShape {
 }
 
 impl HotShape {
-    pub(super) fn new<K: KeyWord, V: Payload>(stream: &Stream, sampled: &Sampled<'_, K>) -> Self {
+    pub(super) fn new<K: KeyWord, V: Row>(stream: &Stream, sampled: &Sampled<'_, K>) -> Self {
         let threads =
             if sampled.is_large { HotPassLarge::<K, V, false>::ENTRY } else { HotPass::<K, V, false>::ENTRY }.threads;
         let rows = sampled.all_rows;
@@ -62,13 +63,28 @@ impl HotShape {
 
 /// The memory to which the rows of keys that are not hot are copied.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Missed<'m, K, W> {
+pub(super) struct Missed<'m, K> {
     /// The keys, of which there are [`HotShape::missed_rows`].
     pub keys: &'m Buffer<K>,
-    /// The values, equally many, if there is a column of values.
-    pub values: &'m Buffer<W>,
+    /// The values of each column, equally many.
+    pub columns: &'m [WordsRef<'m>],
     /// The count of rows of each region.
     pub counts: &'m Buffer<u32>,
+}
+
+impl<K> Missed<'_, K> {
+    /// Fails unless all arrays have the lengths that the hot pass needs.
+    fn check(&self, input: &ChipInput<'_, K>, rows: usize, regions: usize) -> Result<()> {
+        crate::error::same_length(("the missed rows", rows), ("the missed keys", self.keys.len()))?;
+        crate::error::same_length(("the regions", regions), ("their counts", self.counts.len()))?;
+        for values in input.columns.iter().filter_map(|column| column.words) {
+            crate::error::same_length(("the keys", input.keys.len()), ("the values", values.len()))?;
+        }
+        for values in self.columns {
+            crate::error::same_length(("the missed rows", rows), ("the missed values", values.len()))?;
+        }
+        Ok(())
+    }
 }
 
 /// The findings of the hot pass.
@@ -95,23 +111,17 @@ pub(crate) struct HotFound {
 /// # Errors
 /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer),
 /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
-pub(super) fn hot_pass<'s, K: KeyWord, V: Payload>(
+pub(super) fn hot_pass<'s, K: KeyWord, V: Row>(
     stream: &Stream,
-    keys: &Buffer<K>,
-    values: Option<&Buffer<WordOf<V>>>,
+    input: ChipInput<'_, K>,
     (sampled, shape): (Sampled<'s, K>, HotShape),
-    out: &Aggregates<'_, K, WordOf<V>>,
-    missed: Missed<'_, K, WordOf<V>>,
+    out: &Computed<K>,
+    missed: Missed<'_, K>,
 ) -> Result<(HotFound, &'s mut Scratch)> {
     let Sampled { scratch, layout, table, is_large, all_rows: rows, hot, .. } = sampled;
-    let (blocks, missed_rows) = (shape.blocks, shape.missed_rows() as usize);
+    let (keys, blocks, missed_rows) = (input.keys, shape.blocks, shape.missed_rows() as usize);
     crate::error::same_length(("the sampled keys", rows as usize), ("the keys", keys.len()))?;
-    crate::error::same_length(("the missed rows", missed_rows), ("the missed keys", missed.keys.len()))?;
-    crate::error::same_length(("the regions", shape.regions() as usize), ("their counts", missed.counts.len()))?;
-    if let Some(values) = values {
-        crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
-        crate::error::same_length(("the missed rows", missed_rows), ("the missed values", missed.values.len()))?;
-    }
+    missed.check(&input, missed_rows, shape.regions() as usize)?;
     if rows == 0 {
         return Ok((HotFound { groups: 0, missed: 0, regions: None }, scratch));
     }
@@ -119,14 +129,11 @@ pub(super) fn hot_pass<'s, K: KeyWord, V: Payload>(
     let words = scratch.reserve(layout.words)?;
     stream.batch(|batch| {
         let header = batch.write(words);
-        let part = |is_wanted: bool, at: u64| {
-            // SAFETY: the kernels read and write only arrays that are not null.
-            if is_wanted { header.offset(at) } else { unsafe { Global::null() } }
-        };
-        let sums = part(out.sums.is_some(), layout.sums);
-        let counts = part(out.counts.is_some(), layout.counts).cast();
-        let minima = part(out.minima.is_some(), layout.minima).cast();
-        let maxima = part(out.maxima.is_some(), layout.maxima).cast();
+        let (slots, groups) = (layout.aggregates.arrays(header), out.arrays(batch));
+        let OwnArrays { sums, counts, minima, maxima } = slots.own::<V>();
+        let own_groups = groups.own::<V>();
+        let columns = header.offset(layout.columns);
+        let missed_columns: Vec<_> = missed.columns.iter().map(|words| words.write(batch)).collect();
         let hot_keys = header.offset(layout.table).cast();
         let list = header.offset(layout.list).cast();
         // SAFETY: the documentation of the kernels allows null for arrays that are not wanted. The
@@ -135,21 +142,32 @@ pub(super) fn hot_pass<'s, K: KeyWord, V: Payload>(
         // Inputs have as many elements as there are rows, missed buffers as many as the shape says,
         // and outputs as many as the capacity.
         unsafe {
+            if V::IS_LIST {
+                let moved = input.moved(batch, out, &missed_columns);
+                List::new(moved, [Some(slots), Some(groups)]).queue(batch, columns)?;
+            }
             let plan = BuildHotParams { table, hot: hot as u32, padding: 0 };
             let build = BuildHot { keys: batch.read(keys), list, table_out: hot_keys, plan };
             let pass = HotPass::<K, V, false> {
                 keys: batch.read(keys),
-                values: batch.read_or_null(values),
+                values: input.values::<V>(batch),
                 table: hot_keys,
                 sums,
                 counts,
                 minima,
                 maxima,
                 missed_keys: batch.write(missed.keys),
-                missed_values: batch.write_or_null(values.map(|_| missed.values)),
+                missed_values: or_null(missed_columns.first().filter(|_| V::VALUE_BITS != 0).copied()).cast(),
                 missed_counts: batch.write_or_null(shape.region.map(|_| missed.counts)),
+                columns,
                 header,
-                plan: HotParams { table, column: out.column, rows },
+                plan: HotParams {
+                    table,
+                    column: out.params(),
+                    rows,
+                    listed_words: out.shape().listed_words::<V>(),
+                    padding: 0,
+                },
             };
             let groups = HotGroups::<K, V> {
                 table: hot_keys,
@@ -157,13 +175,14 @@ pub(super) fn hot_pass<'s, K: KeyWord, V: Payload>(
                 counts,
                 minima,
                 maxima,
-                keys_out: batch.write(out.keys),
-                sums_out: batch.write_or_null(out.sums),
-                counts_out: batch.write_or_null(out.counts),
-                minima_out: batch.write_or_null(out.minima),
-                maxima_out: batch.write_or_null(out.maxima),
+                keys_out: batch.write(&out.keys),
+                sums_out: own_groups.sums,
+                counts_out: own_groups.counts,
+                minima_out: own_groups.minima,
+                maxima_out: own_groups.maxima,
+                columns,
                 header,
-                plan: HotGroupsParams { table, column: out.column, capacity },
+                plan: HotGroupsParams { table, column: out.params(), capacity },
             };
             batch.launch_blocks(&build, 1)?;
             match (is_large, shape.region.is_none()) {

@@ -4,14 +4,15 @@
 use super::bins::{Found, HashInput, SHARES_OF_BIN, group_in_bins};
 use super::bins_plan::Expected;
 use super::hot::{HotShape, Missed, hot_pass};
-use super::outputs::Computed;
+use super::outputs::{ChipInput, Computed, InputColumn};
 use super::sample::{Sampled, sample};
 use crate::hash::constants;
 use crate::primitives::Scratch;
-use crate::{Buffer, Result, Stream};
-use gpu_kernels::column_values::ColumnParams;
+use crate::relational::columns::{WordsRef, WordsView};
+use crate::{Result, Stream};
+use gpu_kernels::columns::Source;
 use gpu_kernels::split::MAX_SPLIT_BITS;
-use gpu_kernels::types::{KeyWord, Payload, ValueWord, WordOf};
+use gpu_kernels::types::{KeyWord, Row, ValueWord};
 
 /// The largest share of rows that may miss the hot keys if the hot pass runs before the bins. If
 /// more rows miss, the pass takes longer than it saves.
@@ -32,16 +33,6 @@ const MIN_BINS: f64 = 256.0;
 /// explains.
 const UNLIKELY: f64 = 32.0;
 
-/// The rows of a group-by.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::relational) struct ChipInput<'i, K, V: Payload> {
-    pub keys: &'i Buffer<K>,
-    /// The values; `None` if the payload is nothing.
-    pub values: Option<&'i Buffer<WordOf<V>>>,
-    pub column: ColumnParams,
-    pub seed: u64,
-}
-
 /// The report of an attempt on chip.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OnChip {
@@ -56,30 +47,29 @@ pub(super) struct OnChip {
 /// Aggregates the rows of each key on chip; waits for the result. Returns whether that succeeded.
 /// If not, some keys are so frequent, or groups so many, that rows must be sorted, and `computed`
 /// is unspecified.
-pub(super) fn hot_and_bins<K: KeyWord + ValueWord, V: Payload>(
+pub(super) fn hot_and_bins<K: KeyWord + ValueWord, V: Row>(
     stream: &Stream,
     scratch: &mut Scratch,
-    input: ChipInput<'_, K, V>,
-    computed: &mut Computed<K, WordOf<V>>,
+    input: ChipInput<'_, K>,
+    computed: &mut Computed<K>,
 ) -> Result<(bool, OnChip)> {
     let (device, rows) = (scratch.device().clone(), input.keys.len() as u64);
     let mut report = OnChip::default();
     let mut capacity = 0;
     let (mut input, mut was_hot) = (input, None);
     loop {
-        let sampled = sample(stream, scratch, input.keys, &computed.outputs(input.column), input.seed)?;
+        let sampled = sample(stream, scratch, input.keys, &computed.shape(), input.seed)?;
         report.estimated_groups = sampled.groups();
         // The estimate is low if some keys are rare, and it varies.
         let hot_pass_first = is_hot_pass_first(&sampled) || was_hot == Some(false);
         let expected = if hot_pass_first { others(&sampled).most + sampled.hot } else { sampled.groups() };
         capacity = computed.reserve(&device, capacity.max(expected / 4 * 5 + 1024).min(rows))?;
         let found = match hot_pass_first {
-            true => hot_pass_and_bins(stream, sampled, input, computed, &mut report)?,
+            true => hot_pass_and_bins::<K, V>(stream, sampled, input, computed, &mut report)?,
             false => {
                 let expected = Expected::about(sampled.groups());
-                let out = computed.outputs(input.column);
-                let rows = HashInput::all(input.keys, input.values);
-                group_in_bins::<K, V>(stream, scratch, rows, (0, expected), constants(input.seed), &out)?
+                let rows = HashInput::all(input.keys, input.columns);
+                group_in_bins::<K, V>(stream, scratch, rows, (0, expected), constants(input.seed), computed)?
             }
         };
         match found {
@@ -145,29 +135,37 @@ fn others<K>(sampled: &Sampled<'_, K>) -> Expected {
 }
 
 /// Aggregates the rows of hot keys, and then the other rows by bins.
-fn hot_pass_and_bins<K: KeyWord + ValueWord, V: Payload>(
+fn hot_pass_and_bins<K: KeyWord + ValueWord, V: Row>(
     stream: &Stream,
     sampled: Sampled<'_, K>,
-    input: ChipInput<'_, K, V>,
-    computed: &Computed<K, WordOf<V>>,
+    input: ChipInput<'_, K>,
+    computed: &Computed<K>,
     report: &mut OnChip,
 ) -> Result<Found> {
     let rows = input.keys.len();
-    let (expected, out) = (others(&sampled), computed.outputs(input.column));
+    let expected = others(&sampled);
     let expected_missed = (sampled.missed_share * rows as f64 * MORE_MISSED) as u64;
     let shape = HotShape::new::<K, V>(stream, &sampled);
     // The missed rows are stored in the second scratch, because the bins need the first.
     let mut beside = sampled.scratch.take_beside();
     let missed_rows = shape.missed_rows();
-    let values_at = (missed_rows * K::BITS as u64).div_ceil(128) * 2;
-    let counts_at = values_at + (missed_rows * V::VALUE_BITS as u64).div_ceil(64);
-    let words = beside.reserve(counts_at + shape.regions().div_ceil(2))?;
-    let of_values = if V::VALUE_BITS == 0 { 0 } else { missed_rows as usize };
+    let bits: Vec<u32> = computed.shape().columns.iter().map(|part| part.bits).collect();
+    let words_of = |bits: u32| (missed_rows * bits as u64).div_ceil(128) * 2;
+    let mut end = words_of(K::BITS);
+    let mut place = |bits: u32| {
+        let at = end;
+        end += words_of(bits);
+        at
+    };
+    let places: Vec<u64> = bits.iter().map(|&bits| place(bits)).collect();
+    let words = beside.reserve(end + shape.regions().div_ceil(2))?;
     let keys = words.elements_at::<K>(0, missed_rows as usize);
-    let values = words.elements_at::<WordOf<V>>(values_at, of_values);
-    let counts = words.elements_at::<u32>(counts_at, shape.regions() as usize);
-    let missed = Missed { keys: &keys, values: &values, counts: &counts };
-    let (hot, scratch) = hot_pass::<K, V>(stream, input.keys, input.values, (sampled, shape), &out, missed)?;
+    let views = places.iter().zip(&bits).map(|(&at, &bits)| WordsView::at(words, at, bits, missed_rows as usize));
+    let views: Vec<WordsView<'_>> = views.collect();
+    let columns: Vec<WordsRef<'_>> = views.iter().map(WordsView::lent).collect();
+    let counts = words.elements_at::<u32>(end, shape.regions() as usize);
+    let missed = Missed { keys: &keys, columns: &columns, counts: &counts };
+    let (hot, scratch) = hot_pass::<K, V>(stream, input, (sampled, shape), computed, missed)?;
     report.hot_rows = rows as u64 - hot.missed;
     let found = if hot.missed == 0 {
         Found::Groups(hot.groups)
@@ -175,13 +173,14 @@ fn hot_pass_and_bins<K: KeyWord + ValueWord, V: Payload>(
         // The sample was wrong, and so is its estimate of the other groups.
         Found::Overflow
     } else {
-        let rows = HashInput {
-            keys: &keys,
-            values: input.values.map(|_| &*values),
-            rows: hot.missed,
-            regions: hot.regions.map(|regions| (regions, &*counts)),
-        };
-        match group_in_bins::<K, V>(stream, scratch, rows, (hot.groups, expected), constants(input.seed), &out)? {
+        let params = input.columns.iter().map(|column| column.params);
+        let values = columns.iter().zip(params);
+        let columns = values.map(|(&words, params)| InputColumn { words: Some(words), source: Source::Words, params });
+        let columns: Vec<InputColumn<'_>> = columns.collect();
+        let regions = hot.regions.map(|regions| (regions, &*counts));
+        let rows = HashInput { keys: &keys, columns: &columns, rows: hot.missed, regions };
+        let (before, constants) = ((hot.groups, expected), constants(input.seed));
+        match group_in_bins::<K, V>(stream, scratch, rows, before, constants, computed)? {
             Found::Groups(groups) => Found::Groups(hot.groups + groups),
             Found::Overflow => Found::Overflow,
         }

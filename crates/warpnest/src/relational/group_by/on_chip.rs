@@ -1,82 +1,36 @@
-//! Decides which queries can be aggregated on chip, and returns their results as columns.
+//! Computes the groups of a query without sorting its rows, and returns them as columns.
 
 use super::bounded::Bound;
-use super::hot_and_bins::{ChipInput, OnChip, hot_and_bins};
+use super::folds::{Answer, Fold, FoldedColumn, Folds, Kind};
+use super::hot_and_bins::{OnChip, hot_and_bins};
 use super::memory::{Grouped, Memory, permuted};
-use super::outputs::Computed;
+use super::outputs::{ChipInput, Computed, ComputedColumn, InputColumn};
 use super::sort::SortInput;
 use super::table::{OfRows, group_in_table};
-use super::wanted::{Order, Query, Wanted};
-use crate::primitives::Scratch;
-use crate::relational::columns::{KeysOnDevice, Recoding, Words, WordsOf, recode};
+use super::wanted::{Order, Query};
+use crate::primitives::{Scratch, launch_gather};
+use crate::relational::columns::{KeysOnDevice, Recoding, Words, WordsRef, recode};
 use crate::types::KeyOrder;
-use crate::{Buffer, InputError, Result, Stream};
-use gpu_kernels::column_values::ColumnParams;
+use crate::{Buffer, Device, InputError, Result, Stream};
 use gpu_kernels::primitives::reduce::SumKind;
-use gpu_kernels::relational::group_by::means::{Exceeding, ExceedingParams, Means, MeansParams};
-use gpu_kernels::seam::Global;
-use gpu_kernels::types::{KeyWord, Nothing, Payload, ValueWord, WordOf};
+use gpu_kernels::relational::group_by::means::{Means, MeansParams};
+use gpu_kernels::types::{Columns, KeyWord, Nothing, ValueWord};
+use std::ops::Range;
+
+/// The most 32-bit words of a group's aggregates in one pass, on a GPU with the least memory: a
+/// block of the table in memory has 1,024 of them.
+const MOST_WORDS: u32 = 10;
 
 impl Query<'_> {
-    /// Returns whether the query can be answered on chip. At most one column may be added or
-    /// compared, no floating-point numbers may be added, and no row indices may be needed. Queries
-    /// with means must also pass [`sums_may_wrap`].
-    pub(super) fn fits_on_chip(&self) -> bool {
-        let adds_floats = |wanted: &Wanted| match *wanted {
-            Wanted::Sum(column) | Wanted::Mean(column) => {
-                !matches!(self.columns[column].numbers, Some((_, SumKind::Unsigned | SumKind::Signed)))
-            }
-            Wanted::SumOfUpper(_) => true,
-            _ => false,
-        };
-        !self.needs_rows() && self.folded().count() <= 1 && !self.wanted.iter().any(adds_floats)
-    }
-
     /// Fails unless the query can be answered by one table without a wait.
     pub(super) fn check_bounded(&self) -> Result<()> {
-        let is_wide_mean = |column: usize| self.has_wide_mean(column);
         let what = match self {
             _ if self.order != Order::Any => "an order of the groups",
-            _ if self.needs_rows() => "a first or last value",
-            _ if self.folded().count() > 1 => "values of several columns",
-            _ if !self.fits_on_chip() => "a sum or mean of floating-point numbers",
-            _ if self.folded().any(is_wide_mean) => "a mean of 64-bit integers",
+            _ if Folds::of(self).passes(MOST_WORDS).len() > 1 => "aggregates of many columns",
             _ => return Ok(()),
         };
         Err(InputError::NotBounded { what }.into())
     }
-
-    /// Returns the columns whose values are added or compared.
-    fn folded(&self) -> impl Iterator<Item = usize> {
-        (0..self.columns.len()).filter(|&column| self.is_folded(column))
-    }
-}
-
-/// Returns whether a sum from which a mean is computed may wrap, because values are large. Reads
-/// the values once and waits for the result, unless there is no such mean.
-pub(super) fn sums_may_wrap(
-    stream: &Stream,
-    scratch: &mut Scratch,
-    query: &Query<'_>,
-    values: &[WordsOf<'_>],
-    rows: u64,
-) -> Result<bool> {
-    let found = scratch.reserve(1)?;
-    for (column, words) in values.iter().enumerate().filter(|&(column, _)| query.has_wide_mean(column)) {
-        let WordsOf::Wide(words) = words else { continue };
-        let is_signed = matches!(query.numbers(column), Some((_, SumKind::Signed)));
-        stream.batch(|batch| {
-            batch.zero(found, 1)?;
-            let plan = ExceedingParams::of_sums(rows, is_signed);
-            let exceeding = Exceeding { words: batch.read(words), found: batch.write(found).cast(), plan };
-            // SAFETY: there is a word for each row, and `found` is one word, which is 0.
-            unsafe { batch.launch(&exceeding, rows) }
-        })?;
-        if found.download_at(stream, 0)? != 0 {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }
 
 /// The method for rows that are not sorted.
@@ -114,18 +68,8 @@ pub(super) fn group_on_chip<K: KeyWord + ValueWord>(
             joined
         }
     };
-    let column = query.folded().next();
-    let params = column.and_then(|column| query.numbers(column)).map_or(ColumnParams::unsigned(), |(of, _)| of);
-    let of = (stream, &mut *scratch, query, memory, way);
-    let (done, report) = match column.map(|column| &input.values[column]) {
-        None => computed::<K, Nothing>(of, ChipInput { keys, values: None, column: params, seed })?,
-        Some(WordsOf::Narrow(values)) => {
-            computed::<K, u32>(of, ChipInput { keys, values: Some(values), column: params, seed })?
-        }
-        Some(WordsOf::Wide(values)) => {
-            computed::<K, u64>(of, ChipInput { keys, values: Some(values), column: params, seed })?
-        }
-    };
+    let of = OnChipQuery { stream, query, input, device: device.clone(), keys, seed, way };
+    let (done, report) = of.answer(scratch, memory)?;
     if let Some(joined) = lent {
         scratch.give_back(joined);
     }
@@ -158,101 +102,226 @@ fn recoded<K: KeyWord>(
     })
 }
 
-/// A query, with its stream, its scratch and its memory.
-type Of<'a, 'q, K> = (&'a Stream, &'a mut Scratch, &'a Query<'q>, Memory<K>, Way<'a>);
-
-/// Returns the keys and the aggregates of a query whose values have a known type.
-fn computed<K: KeyWord + ValueWord, V: Payload>(
-    (stream, scratch, query, memory, way): Of<'_, '_, K>,
-    input: ChipInput<'_, K, V>,
-) -> Result<(Option<Grouped<K>>, OnChip)> {
-    let device = scratch.device().clone();
-    let mut computed =
-        Computed::<K, WordOf<V>> { keys: memory.keys, counts: None, sums: None, minima: None, maxima: None };
-    // The first aggregate of each kind is computed in its own memory, and copied for the others.
-    let (mut means, mut copies) = (Vec::new(), Vec::new());
-    for (wanted, words) in query.wanted.iter().zip(memory.columns) {
-        match wanted {
-            Wanted::Count if computed.counts.is_none() => computed.counts = Some(words.into_buffer()),
-            Wanted::Sum(_) if computed.sums.is_none() => computed.sums = Some(words.into_buffer()),
-            Wanted::Min(_) if computed.minima.is_none() => computed.minima = Some(words.into_buffer()),
-            Wanted::Max(_) if computed.maxima.is_none() => computed.maxima = Some(words.into_buffer()),
-            Wanted::Mean(_) => means.push(words),
-            _ => copies.push(words),
-        }
-    }
-    if !means.is_empty() {
-        let groups = if let Way::Table(Some(bound)) = way { bound.capacity } else { 0 };
-        if computed.counts.is_none() {
-            computed.counts = Some(scratch.lend(groups)?);
-        }
-        if computed.sums.is_none() {
-            computed.sums = Some(scratch.lend(groups)?);
-        }
-    }
-    let report = match way {
-        Way::Table(bound) => {
-            group_in_table(stream, scratch, input, &mut computed, OfRows::default(), bound)?;
-            OnChip { estimated_groups: computed.keys.len() as u64, ..OnChip::default() }
-        }
-        Way::HotAndBins => {
-            let (done, report) = hot_and_bins(stream, scratch, input, &mut computed)?;
-            if !done {
-                return Ok((None, report));
-            }
-            report
-        }
-    };
-    let Computed { keys, counts, sums, minima, maxima } = computed;
-    for words in &mut means {
-        words.resize(&device, keys.len())?;
-        if let (Some(counts), Some(sums)) = (&counts, &sums) {
-            divide(stream, query, (sums, counts), words)?;
-        }
-    }
-    let mut kinds = [counts.map(Words::Narrow), sums.map(Words::Wide), minima.map(Words::of), maxima.map(Words::of)];
-    let (mut means, mut copies) = (means.into_iter(), copies.into_iter());
-    let mut columns: Vec<Words> = Vec::new();
-    for (number, wanted) in query.wanted.iter().enumerate() {
-        let earlier = query.wanted[..number].iter().position(|earlier| earlier == wanted);
-        let own = match wanted {
-            Wanted::Count => kinds[0].take(),
-            Wanted::Sum(_) => kinds[1].take(),
-            Wanted::Min(_) => kinds[2].take(),
-            Wanted::Max(_) => kinds[3].take(),
-            Wanted::Mean(_) => means.next(),
-            Wanted::SumOfUpper(_) | Wanted::First(_) | Wanted::Last(_) => None,
-        };
-        match (own, earlier) {
-            (Some(words), _) => columns.push(words),
-            (None, Some(earlier)) => {
-                let copy = copies.next().map(|copy| columns[earlier].copied_to(copy, stream, &device));
-                columns.extend(copy.transpose()?);
-            }
-            (None, None) => debug_assert!(false, "{wanted:?} is not computed on chip"),
-        }
-    }
-    for words in kinds.into_iter().flatten() {
-        words.give_back(scratch);
-    }
-    Ok((Some((keys, columns)), report))
+/// A query, with its rows and the way in which it is answered.
+struct OnChipQuery<'a, 'q, 'c, K> {
+    stream: &'a Stream,
+    query: &'a Query<'q>,
+    input: &'a SortInput<'a, 'c, K>,
+    device: Device,
+    keys: &'a Buffer<K>,
+    seed: u64,
+    way: Way<'a>,
 }
 
-/// Queues dividing sums by counts.
+/// The aggregates that were computed, by what they are.
+#[derive(Default)]
+struct Found(Vec<(Fold, Words)>);
+
+impl Found {
+    fn get(&self, fold: Fold) -> &Words {
+        let found = self.0.iter().find(|(held, _)| *held == fold);
+        &found.expect("every aggregate that an answer needs is computed").1
+    }
+
+    /// Adds what a pass has computed of the columns from index `first` on.
+    fn add(&mut self, counts: Option<Buffer<u32>>, columns: Vec<ComputedColumn>, first: usize) {
+        self.0.extend(counts.map(|counts| (Fold::Count, Words::Narrow(counts))));
+        for (ComputedColumn { sums, minima, maxima, .. }, number) in columns.into_iter().zip(first..) {
+            let kinds = [(sums.map(Words::Wide), Kind::Sum), (minima, Kind::Min), (maxima, Kind::Max)];
+            let found = kinds.into_iter().filter_map(|(words, kind)| Some((Fold::Of(number, kind), words?)));
+            self.0.extend(found);
+        }
+    }
+}
+
+impl<K: KeyWord + ValueWord> OnChipQuery<'_, '_, '_, K> {
+    /// Returns the keys of the groups and the query's aggregates, in the order of the groups unless
+    /// that is the order of the keys.
+    fn answer(&self, scratch: &mut Scratch, memory: Memory<K>) -> Result<(Option<Grouped<K>>, OnChip)> {
+        let Self { stream, query, way, .. } = *self;
+        let device = self.device.clone();
+        let mut folds = Folds::of(query);
+        let by_first = (query.order == Order::FirstSeen).then(|| folds.first_rows());
+        let mut own: Vec<Option<Words>> = memory.columns.into_iter().map(Some).collect();
+        let passes = folds.passes(MOST_WORDS);
+        let (mut found, mut all_keys, mut report) = (Found::default(), Some(memory.keys), OnChip::default());
+        for pass in &passes {
+            let keys = match all_keys.take().filter(|_| pass.start == 0) {
+                Some(keys) => keys,
+                None => Buffer::uninitialized(&device, 0)?,
+            };
+            let mut computed = self.memory_of(scratch, &folds, pass.clone(), keys, &mut own)?;
+            let (done, of_pass) = self.compute(scratch, &folds.columns[pass.clone()], &mut computed)?;
+            report = if pass.start == 0 { of_pass } else { report };
+            if !done {
+                return Ok((None, OnChip { hot_rows: 0, overflowed: true, ..report }));
+            }
+            let Computed { keys, counts, columns } = computed;
+            let mut of_pass = Found::default();
+            of_pass.add(counts, columns, pass.start);
+            if passes.len() > 1 {
+                // Passes find the groups in different orders, which sorting makes equal.
+                let (names, words): (Vec<Fold>, Vec<Words>) = of_pass.0.into_iter().unzip();
+                let by = keys.duplicate(stream, &device)?;
+                let (_, sorted, words) = permuted(stream, scratch, by, keys, words)?;
+                all_keys = Some(sorted);
+                found.0.extend(names.into_iter().zip(words));
+            } else {
+                all_keys = Some(keys);
+                found.0.append(&mut of_pass.0);
+            }
+        }
+        let keys = all_keys.expect("there is a pass");
+        let mut columns = Vec::new();
+        for (&answer, own) in folds.answers.iter().zip(own) {
+            columns.push(own.map(|own| self.derived(answer, &found, own, keys.len())).transpose()?);
+        }
+        // What was computed in the memory of a result becomes that result.
+        for (number, column) in columns.iter_mut().enumerate().filter(|(_, column)| column.is_none()) {
+            let Answer::Fold(fold) = folds.answers[number] else { continue };
+            let at = found.0.iter().position(|(held, _)| *held == fold);
+            *column = at.map(|at| found.0.swap_remove(at).1);
+        }
+        let columns: Vec<Words> = columns.into_iter().flatten().collect();
+        debug_assert_eq!(columns.len(), query.wanted.len(), "every result is computed");
+        let grouped = match by_first.map(|rows| found.get(rows)) {
+            Some(Words::Narrow(rows)) if !matches!(way, Way::Table(Some(_))) => {
+                let rows = rows.duplicate(stream, &device)?;
+                let (_, keys, columns) = permuted(stream, scratch, rows, keys, columns)?;
+                (keys, columns)
+            }
+            _ => (keys, columns),
+        };
+        found.0.into_iter().for_each(|(_, words)| words.give_back(scratch));
+        Ok((Some(grouped), report))
+    }
+
+    /// Returns the memory for the keys and aggregates of a pass. Each aggregate is computed in the
+    /// memory of the first result that it is, if there is one, which is taken from `own`.
+    fn memory_of(
+        &self,
+        scratch: &mut Scratch,
+        folds: &Folds,
+        pass: Range<usize>,
+        keys: Buffer<K>,
+        own: &mut [Option<Words>],
+    ) -> Result<Computed<K>> {
+        let groups = if let Way::Table(Some(bound)) = self.way { bound.capacity } else { 0 };
+        let mut memory = |fold: Fold, is_wide: bool| -> Result<Words> {
+            let of_result = folds.answers.iter().position(|answer| *answer == Answer::Fold(fold));
+            match of_result.and_then(|number| own[number].take()) {
+                Some(words) => Ok(words),
+                None if is_wide => scratch.lend(groups).map(Words::Wide),
+                None => scratch.lend(groups).map(Words::Narrow),
+            }
+        };
+        let is_counted = pass.start == 0 && folds.folds.contains(&Fold::Count);
+        let counts = is_counted.then(|| memory(Fold::Count, false)).transpose()?.map(Words::into_buffer);
+        let mut columns = Vec::new();
+        for number in pass {
+            let FoldedColumn { params, part, .. } = folds.columns[number];
+            let mut of = |is_wanted: bool, kind: Kind| {
+                let is_wide = kind == Kind::Sum || part.bits == 64;
+                is_wanted.then(|| memory(Fold::Of(number, kind), is_wide)).transpose()
+            };
+            let sums = of(part.wanted.sums, Kind::Sum)?.map(Words::into_buffer);
+            let (minima, maxima) = (of(part.wanted.minima, Kind::Min)?, of(part.wanted.maxima, Kind::Max)?);
+            columns.push(ComputedColumn { sums, minima, maxima, ..ComputedColumn::new(part.bits, params) });
+        }
+        Ok(Computed { keys, counts, columns })
+    }
+
+    /// Aggregates the columns of a pass. Returns whether that was possible.
+    fn compute(
+        &self,
+        scratch: &mut Scratch,
+        columns: &[FoldedColumn],
+        computed: &mut Computed<K>,
+    ) -> Result<(bool, OnChip)> {
+        let of_column = |of: &FoldedColumn| InputColumn {
+            words: of.column.map(|column| self.input.values[column].lent()),
+            source: of.source(),
+            params: of.params,
+        };
+        let columns: Vec<InputColumn<'_>> = columns.iter().map(of_column).collect();
+        let input = ChipInput { keys: self.keys, columns: &columns, seed: self.seed };
+        match columns[..] {
+            [] => self.compute_as::<Nothing>(scratch, input, computed),
+            [InputColumn { words: Some(WordsRef::Narrow(_)), .. }] => self.compute_as::<u32>(scratch, input, computed),
+            [InputColumn { words: Some(WordsRef::Wide(_)), .. }] => self.compute_as::<u64>(scratch, input, computed),
+            _ => self.compute_as::<Columns>(scratch, input, computed),
+        }
+    }
+
+    fn compute_as<V: gpu_kernels::types::Row>(
+        &self,
+        scratch: &mut Scratch,
+        input: ChipInput<'_, K>,
+        computed: &mut Computed<K>,
+    ) -> Result<(bool, OnChip)> {
+        match self.way {
+            Way::Table(bound) => {
+                group_in_table::<K, V>(self.stream, scratch, input, computed, OfRows::default(), bound)?;
+                Ok((true, OnChip { estimated_groups: computed.keys.len() as u64, ..OnChip::default() }))
+            }
+            Way::HotAndBins => hot_and_bins::<K, V>(self.stream, scratch, input, computed),
+        }
+    }
+
+    /// Returns a result that is not computed in its own memory.
+    fn derived(&self, answer: Answer, found: &Found, mut own: Words, groups: usize) -> Result<Words> {
+        let Self { stream, input, ref device, .. } = *self;
+        match answer {
+            Answer::Fold(fold) => return found.get(fold).copied_to(own, stream, device),
+            Answer::Mean { sum, upper, kind } => {
+                own.resize(device, groups)?;
+                if let (Words::Wide(sums), Words::Narrow(counts)) = (found.get(sum), found.get(Fold::Count)) {
+                    divide(stream, (sums, upper.map(|upper| found.get(upper)), counts), kind, &own)?;
+                }
+            }
+            Answer::InRow { row, column } => {
+                own.resize(device, groups)?;
+                let Words::Narrow(rows) = found.get(row) else { return Ok(own) };
+                stream.batch(|batch| {
+                    let (indices, groups) = (batch.read(rows), groups as u64);
+                    // SAFETY: there is a row number and an output for each group.
+                    unsafe {
+                        match (input.values[column].lent(), &own) {
+                            (WordsRef::Narrow(values), Words::Narrow(own)) => {
+                                let source = (batch.read(values), input.rows);
+                                launch_gather(batch, source, (indices, groups), batch.write(own))
+                            }
+                            (WordsRef::Wide(values), Words::Wide(own)) => {
+                                let source = (batch.read(values), input.rows);
+                                launch_gather(batch, source, (indices, groups), batch.write(own))
+                            }
+                            _ => Ok(()),
+                        }
+                    }
+                })?;
+            }
+        }
+        Ok(own)
+    }
+}
+
+/// Queues dividing sums by counts. `upper` has the sums of the upper halves, if sums may have
+/// wrapped.
 fn divide(
     stream: &Stream,
-    query: &Query<'_>,
-    (sums, counts): (&Buffer<u64>, &Buffer<u32>),
+    (sums, upper, counts): (&Buffer<u64>, Option<&Words>, &Buffer<u32>),
+    kind: SumKind,
     means: &Words,
 ) -> Result<()> {
-    let kind =
-        query.folded().next().and_then(|column| query.numbers(column)).map_or(SumKind::Unsigned, |(_, kind)| kind);
     let plan = MeansParams { items: sums.len() as u64, kind: kind as u32, padding: 0 };
     stream.batch(|batch| {
-        // SAFETY: there is a sum, a count and a mean for each group, and no sum has wrapped.
+        let upper = upper.and_then(|upper| if let Words::Wide(upper) = upper { Some(upper) } else { None });
+        // SAFETY: there is a sum, a count and a mean for each group, and an upper sum if sums may
+        // have wrapped.
         unsafe {
+            let uppers = batch.read_or_null(upper);
             let (sums, counts, means) = (batch.read(sums), batch.read(counts), means.write(batch));
-            batch.launch(&Means { sums, uppers: Global::null(), counts, means, plan }, plan.items)
+            batch.launch(&Means { sums, uppers, counts, means, plan }, plan.items)
         }
     })
 }

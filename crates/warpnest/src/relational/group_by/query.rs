@@ -3,7 +3,7 @@
 use super::bounded::{Bounded, Rows};
 use super::groups::{GroupReport, Groups, GroupsOnHost, Method};
 use super::memory::Memory;
-use super::on_chip::{Way, group_on_chip, sums_may_wrap};
+use super::on_chip::{Way, group_on_chip};
 use super::sort::{SortInput, group_sorted};
 use super::table::fits_table;
 use super::wanted::{Aggregate, Order, Query, Wanted};
@@ -35,21 +35,21 @@ const MIN_HASHED_ROWS: u64 = 1 << 16;
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 ///
-/// The columns may be slices or buffers, and every call reads each of them once, for all of its
-/// aggregates.
+/// The columns may be slices or buffers. Up to four columns of values are read in one pass over the
+/// rows, for all of their aggregates; more columns take further passes, which also read the keys.
 ///
-/// - **Sums** of integers are 64 bits wide and wrap. Sums of floating-point numbers are `f64`, and
-///   are the same in every run on one device.
+/// - **Sums** of integers are 64 bits wide and wrap. Sums of floating-point numbers are `f64`. They
+///   are added in any order, so that the last bits may differ from run to run, except with
+///   [`Method::Sort`]: that adds in the same order in every run on one device.
 /// - **Least and greatest values.** A NaN is the result only if all values are NaNs
 ///   ([`GroupBy::skip_nans`]). −0 is less than 0.
 /// - **Means** are `f64`. For integers it is the `f64` next to the exact mean, and for
 ///   floating-point numbers the sum divided by the count of rows.
 /// - **First and last values** come from the group's first and last row.
 ///
-/// On a GPU a query is answered on chip if it uses at most one column of values, adds no
-/// floating-point numbers, and needs no order of rows. Other queries sort the rows ([`Method`]).
-/// Rows are also sorted for means of 64-bit integers whose sum might wrap; the check takes a pass
-/// over the column. The scratch takes 24 to 36 bytes per row with 32-bit keys and values.
+/// Rows are aggregated on chip, unless they are few and on cores, or their keys are too skewed for
+/// it; then they are sorted ([`Method`]). The scratch takes 24 to 36 bytes per row with 32-bit keys
+/// and values, and up to three times the bytes of each further column.
 pub struct GroupBy<'q, K> {
     keys: KeyColumns<'q, K>,
     query: Query<'q>,
@@ -236,9 +236,8 @@ impl<'q, K: Key> GroupBy<'q, K> {
     ///
     /// # Errors
     /// [`InputError::NotBounded`](crate::InputError::NotBounded) unless the query is in
-    /// [`Order::Any`], uses at most one column of values, has no sum or mean of floating-point
-    /// numbers, no mean of 64-bit integers, and no first or last value, and may be hashed; and the
-    /// errors of [`GroupBy::run_on`]. More groups than the capacity are an error only when
+    /// [`Order::Any`], takes one pass over the rows, and may be hashed; and the errors of
+    /// [`GroupBy::run_on`]. More groups than the capacity are an error only when
     /// [`Bounded::finish`] waits for their count.
     pub fn run_bounded(&self, stream: &Stream, scratch: &mut Scratch, capacity: usize) -> Result<Bounded<Groups<K>>> {
         let device = scratch.device().clone();
@@ -313,10 +312,7 @@ impl<'q, K: Key> GroupBy<'q, K> {
             Method::Hash => (rows != 0).then_some(Way::HotAndBins),
             Method::Sort => None,
         };
-        let way = way.filter(|_| query.fits_on_chip());
-        if let Some(way) = way
-            && !sums_may_wrap(stream, scratch, query, input.values, rows)?
-        {
+        if let Some(way) = way {
             let seed = seed.unwrap_or_else(random_seed);
             let (computed, of_chip) = group_on_chip(stream, scratch, query, &input, memory, (seed, way))?;
             report.estimated_groups = Some(of_chip.estimated_groups);

@@ -1,17 +1,17 @@
 //! The sample that decides how rows are grouped, and its hot keys.
 
-use super::outputs::Aggregates;
+use super::outputs::{Shape, SlotPlaces};
 use crate::hash::constants;
 use crate::primitives::{Scratch, check_items};
 use crate::runtime::machine::PerMachine;
 use crate::{Buffer, Result, Stream};
-use gpu_kernels::column_values::ColumnParams;
+use gpu_kernels::columns::LIST_WORDS;
 use gpu_kernels::page::position;
 use gpu_kernels::relational::group_by::hot_build::{CELLS, Choice};
 use gpu_kernels::relational::group_by::hot_table::{HotShare, HotSizes, HotTable};
 use gpu_kernels::relational::group_by::sample::{CLASSES, header};
 use gpu_kernels::relational::group_by::{SampleKeys, SampleKeysParams, SelectHot, SelectHotParams};
-use gpu_kernels::types::{KeyWord, Scalar};
+use gpu_kernels::types::KeyWord;
 use std::marker::PhantomData;
 
 /// The base-2 logarithm of the count of draws from a large input, and the lowest such logarithm,
@@ -87,34 +87,31 @@ impl<K> Sampled<'_, K> {
 }
 
 /// The layout of the scratch, in 64-bit words. The words before `list` are 0 at first.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Layout {
     pub classes: u64,
-    pub sums: u64,
-    pub counts: u64,
-    pub minima: u64,
-    pub maxima: u64,
+    pub aggregates: SlotPlaces,
     pub cells: u64,
     pub times: u64,
     pub list: u64,
     pub table: u64,
+    /// The list of columns.
+    pub columns: u64,
     pub words: u64,
 }
 
 impl Layout {
-    fn new(sample_bits: u32, max_slots: u32) -> Self {
+    fn new(sample_bits: u32, max_slots: u32, shape: &Shape) -> Self {
         // Every array begins at an even word, so it is aligned to 16 bytes.
         let (slots, cells) = (max_slots.next_multiple_of(4) as u64, (1u64 << sample_bits).max(2));
         let classes = header::WORDS as u64;
-        let sums = classes + CLASSES as u64 / 2;
-        let counts = sums + slots;
-        let minima = counts + slots / 2;
-        let maxima = minima + slots;
-        let cells_at = maxima + slots;
+        let aggregates = SlotPlaces::new(classes + CLASSES as u64 / 2, slots, shape);
+        let cells_at = aggregates.end;
         let times = cells_at + cells;
         let list = times + cells;
         let table = list + slots;
-        Self { classes, sums, counts, minima, maxima, cells: cells_at, times, list, table, words: table + slots }
+        let columns = table + slots;
+        Self { classes, aggregates, cells: cells_at, times, list, table, columns, words: columns + LIST_WORDS }
     }
 }
 
@@ -163,9 +160,7 @@ pub(crate) fn are_mostly_distinct<K: KeyWord>(
     keys: &Buffer<K>,
     seed: u64,
 ) -> Result<bool> {
-    let column = ColumnParams::unsigned();
-    let nothing = Aggregates::<_, u32> { column, keys, counts: None, sums: None, minima: None, maxima: None };
-    let sampled = sample(stream, scratch, keys, &nothing, seed)?;
+    let sampled = sample(stream, scratch, keys, &Shape::default(), seed)?;
     let drawn_often: u32 = sampled.classes[2..].iter().sum();
     Ok(drawn_often == 0 && sampled.groups() as f64 > MOSTLY_DISTINCT * sampled.all_rows as f64)
 }
@@ -180,20 +175,19 @@ pub(crate) fn are_mostly_distinct<K: KeyWord>(
 /// [`InputError::TooManyItems`](crate::InputError::TooManyItems),
 /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
 /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
-pub(crate) fn sample<'s, K: KeyWord, W: Scalar>(
+pub(crate) fn sample<'s, K: KeyWord>(
     stream: &Stream,
     scratch: &'s mut Scratch,
     keys: &Buffer<K>,
-    wanted: &Aggregates<'_, K, W>,
+    shape: &Shape,
     seed: u64,
 ) -> Result<Sampled<'s, K>> {
     let rows = check_items(keys.len())?;
     let of_sample = draws(stream, rows, seed);
     let SampleKeysParams { b, sample_bits, .. } = of_sample;
-    let group_words = wanted.words();
-    let sizes = sizes(stream, K::BITS / 32, group_words);
+    let sizes = sizes(stream, K::BITS / 32, shape.words());
     let capacity = sizes.capacity();
-    let mut layout = Layout::new(sample_bits, sizes.max_slots());
+    let mut layout = Layout::new(sample_bits, sizes.max_slots(), shape);
     let words = scratch.reserve(layout.words)?;
     if rows != 0 {
         stream.batch(|batch| {
@@ -215,7 +209,7 @@ pub(crate) fn sample<'s, K: KeyWord, W: Scalar>(
     } else {
         stream.batch(|batch| batch.zero(words, layout.list as usize))?;
     }
-    let found = words.download_front(stream, layout.sums as usize)?;
+    let found = words.download_front(stream, (layout.classes + CLASSES as u64 / 2) as usize)?;
     let class = |class: u64| (found[(layout.classes + class / 2) as usize] >> (class % 2 * 32)) as u32;
     let drawn = found[header::DRAWN as usize];
     let (choice, capacity) = Choice::within(capacity, |of| class(of as u64));

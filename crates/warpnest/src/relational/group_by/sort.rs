@@ -14,7 +14,7 @@ use crate::runtime::stream::Batch;
 use crate::types::KeyOrder;
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::primitives::iota::{Iota, IotaParams};
-use gpu_kernels::primitives::reduce::{Combine, SumKind};
+use gpu_kernels::primitives::reduce::Combine;
 use gpu_kernels::relational::group_by::means::{Means, MeansParams};
 use gpu_kernels::relational::group_by::sort::{DescribeGroups, DescribeParams};
 use gpu_kernels::seam::Global;
@@ -338,24 +338,23 @@ impl SortedGroups<'_> {
                     }
                     wanted if wanted.folded() == Some(column) => {
                         let Some((params, kind)) = query.numbers(column) else { continue };
-                        let combine = match (wanted, kind) {
-                            (Wanted::Min(_), _) => Combine::Min,
-                            (Wanted::Max(_), _) => Combine::Max,
-                            (Wanted::SumOfUpper(_), _) => Combine::SumOfUpper,
-                            (_, SumKind::Float) => Combine::SumOfFloats,
-                            _ => Combine::Sum,
+                        let (combine, added) = match wanted {
+                            Wanted::Min(_) => (Combine::Min, params),
+                            Wanted::Max(_) => (Combine::Max, params),
+                            Wanted::SumOfUpper(_) => (Combine::Sum, params.with_upper_halves()),
+                            _ => (Combine::Sum, params),
                         };
                         let segments = Segments { starts: self.starts, count: None };
-                        let reduce = |combine, output| {
-                            let reduce = Reduce { column: params, combine, items: self.rows, segments: self.groups };
+                        let reduce = |combine, column, output| {
+                            let reduce = Reduce { column, combine, items: self.rows, segments: self.groups };
                             reduce.queue(batch, sorted, segments, output, base.offset(at.heads))
                         };
-                        reduce(combine, output)?;
+                        reduce(combine, added, output)?;
                         if matches!(wanted, Wanted::Mean(_)) {
                             let mut uppers = Global::null();
                             if query.has_wide_mean(column) {
                                 uppers = base.offset(at.uppers);
-                                reduce(Combine::SumOfUpper, uppers)?;
+                                reduce(Combine::Sum, params.with_upper_halves(), uppers)?;
                             }
                             self.describe(batch, Described::Counts, numbers)?;
                             let plan = MeansParams { items: self.groups, kind: kind as u32, padding: 0 };

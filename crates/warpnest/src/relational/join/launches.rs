@@ -144,6 +144,7 @@ impl<'a, K: KeyWord> Launches<'a, K> {
         let arrays = SplitArrays {
             from: self.pairs(batch, number, level),
             to: self.pairs(batch, number, level + 1),
+            columns: None,
             counts_in: level.checked_sub(1).map(|before| self.of_side(batch, number, side.counts_of(before))),
             starts,
             counts: self.of_side(batch, number, side.counts_of(level)),
