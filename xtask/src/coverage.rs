@@ -12,8 +12,9 @@ use crate::{build_ptx, workspace};
 /// The least share of executed statements that passes.
 ///
 /// It is a little less than usual, since much input of the tests is random. About 1 % cannot be
-/// executed (docs/architecture.md).
-const FLOOR: f64 = 0.895;
+/// executed (docs/architecture.md), and 3 % are of kernels of several columns, each of which has
+/// code for all kinds of aggregates and of rows.
+const FLOOR: f64 = 0.86;
 
 /// The folder in the target folder to which each test program writes a file when all of its tests
 /// have run (`tests/src/coverage.rs`).
