@@ -138,7 +138,7 @@ impl<K: KeyWord + ValueWord> OnChipQuery<'_, '_, '_, K> {
     /// Returns the keys of the groups and the query's aggregates, in the order of the groups unless
     /// that is the order of the keys.
     fn answer(&self, scratch: &mut Scratch, memory: Memory<K>) -> Result<(Option<Grouped<K>>, OnChip)> {
-        let Self { stream, query, way, .. } = *self;
+        let Self { stream, query, .. } = *self;
         let device = self.device.clone();
         let mut folds = Folds::of(query);
         let by_first = (query.order == Order::FirstSeen).then(|| folds.first_rows());
@@ -185,7 +185,7 @@ impl<K: KeyWord + ValueWord> OnChipQuery<'_, '_, '_, K> {
         let columns: Vec<Words> = columns.into_iter().flatten().collect();
         debug_assert_eq!(columns.len(), query.wanted.len(), "every result is computed");
         let grouped = match by_first.map(|rows| found.get(rows)) {
-            Some(Words::Narrow(rows)) if !matches!(way, Way::Table(Some(_))) => {
+            Some(Words::Narrow(rows)) => {
                 let rows = rows.duplicate(stream, &device)?;
                 let (_, keys, columns) = permuted(stream, scratch, rows, keys, columns)?;
                 (keys, columns)

@@ -35,8 +35,9 @@ const MIN_HASHED_ROWS: u64 = 1 << 16;
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 ///
-/// The columns may be slices or buffers. Up to four columns of values are read in one pass over the
-/// rows, for all of their aggregates; more columns take further passes, which also read the keys.
+/// The columns may be slices or buffers. A pass over the rows reads up to four columns of values,
+/// or fewer if their aggregates take more than 40 bytes a group. More columns take further passes,
+/// which also read the keys.
 ///
 /// - **Sums** of integers are 64 bits wide and wrap. Sums of floating-point numbers are `f64`. They
 ///   are added in any order, so that the last bits may differ from run to run, except with
