@@ -1,10 +1,10 @@
 //! Group-by of nearly as many groups as rows. Chains of rows are compared with a `HashMap`, and so
 //! are the hash pages that replace them.
 
-use super::hash::{ALL, Case, ONLY_COUNTS, ONLY_SUMS, Pages, everywhere, keys_of, of_every_case};
+use super::hash::{ALL, Case, ONLY_COUNTS, ONLY_SUMS, Pages, everywhere, has_values, keys_of, of_every_case};
 use gpu_kernels::column_values::ColumnParams;
 use gpu_kernels::relational::group_by::CHAINED_ROWS;
-use gpu_kernels::types::{Nothing, Payload, WordOf};
+use gpu_kernels::types::{Columns, Nothing, Payload, WordOf};
 use proptest::prelude::*;
 use warpnest::types::WordKey as Key;
 use warpnest_tests::{TestEngine, distinct_keys, the_cpu_engine};
@@ -37,7 +37,7 @@ where
 {
     let most = engine.max_items.min(9_000);
     let mut asked = vec![ONLY_COUNTS];
-    if V::VALUE_BITS != 0 {
+    if has_values::<V>() {
         asked.extend([ALL, ONLY_SUMS, [true, true, false, false], [false, false, true, false], [false; 4]]);
     }
     // Interpreters run fewer cases because they are slow.

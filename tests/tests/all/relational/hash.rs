@@ -2,7 +2,7 @@
 //! aggregates, and with keys and values of every width.
 
 use gpu_kernels::column_values::ColumnParams;
-use gpu_kernels::types::{Nothing, Payload, WordOf};
+use gpu_kernels::types::{Columns, Nothing, Payload, WordOf};
 use std::collections::HashMap;
 use warpnest::low_level::{group_by_chains, group_by_hash};
 use warpnest::primitives::Scratch;
@@ -55,12 +55,17 @@ pub struct Case<K, W> {
     pub pages: Pages,
 }
 
+/// Returns whether rows have values, of which a list has one column here.
+pub fn has_values<V: Payload>() -> bool {
+    V::VALUE_BITS != 0 || V::IS_LIST
+}
+
 impl<K: Key, W: Key> Case<K, W> {
     pub fn of<V: Payload<Word = W>>(keys: Vec<K>, column: ColumnParams) -> Self {
         let words = distinct_keys::<u64>(keys.len(), 5);
         let values = words.into_iter().map(W::from_u64).collect();
         let (expected, capacity) = (keys.len() as u64, keys.len());
-        let asked = if V::VALUE_BITS == 0 { ONLY_COUNTS } else { ALL };
+        let asked = if has_values::<V>() { ALL } else { ONLY_COUNTS };
         Self { keys, values, column, asked, expected, bits: &[], capacity, pages: Pages::Hash }
     }
 
@@ -89,7 +94,7 @@ impl<K: Key, W: Key> Case<K, W> {
     pub fn run<V: Payload<Word = W>>(&self, device: &Device) -> Option<(usize, Vec<(K, Group)>)> {
         let (stream, mut scratch) = (device.default_stream(), Scratch::new(device));
         let keys = Buffer::from_slice(device, &self.keys).unwrap();
-        let values = (V::VALUE_BITS != 0).then(|| Buffer::from_slice(device, &self.values).unwrap());
+        let values = has_values::<V>().then(|| Buffer::from_slice(device, &self.values).unwrap());
         // The arrays of aggregates are longer than the capacity, so writes beyond it are found.
         let beyond = 9;
         let mut keys_out = Buffer::from_slice(device, &vec![K::ALL_ONES; self.capacity]).unwrap();
@@ -221,7 +226,7 @@ where
         for &bits in splits {
             Case { bits, ..case.clone() }.check::<V>(device);
         }
-        if V::VALUE_BITS != 0 && number >= 4 {
+        if has_values::<V>() && number >= 4 {
             for asked in [ONLY_SUMS, ONLY_COUNTS, [true, true, false, false], [false, false, false, true]] {
                 Case { asked, ..case.clone() }.check::<V>(device);
             }
@@ -231,7 +236,7 @@ where
     let mut case = Case::of::<V>(keys_of::<K>(6_000, 1_000), column);
     (case.expected, case.bits) = (1_000, &[1]);
     case.check::<V>(device);
-    if V::VALUE_BITS != 0 {
+    if has_values::<V>() {
         Case { asked: ONLY_SUMS, ..case }.check::<V>(device);
     }
 }
@@ -267,6 +272,14 @@ macro_rules! of_every_case {
             everywhere(|engine| {
                 every_case::<u32, Nothing>(engine, ColumnParams::unsigned());
                 every_case::<u64, Nothing>(engine, ColumnParams::unsigned());
+            });
+        }
+
+        #[test]
+        fn a_list_of_one_column() {
+            everywhere(|engine| {
+                every_case::<u32, Columns>(engine, ColumnParams::signed(32));
+                every_case::<u64, Columns>(engine, ColumnParams::unsigned());
             });
         }
     };

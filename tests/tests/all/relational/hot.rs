@@ -1,8 +1,9 @@
 //! The hot pass and its sample, compared with a `HashMap` of the same rows. The groups of hot keys
 //! must have all of their rows, and all rows of other keys must be returned.
 
+use super::hash::has_values;
 use gpu_kernels::column_values::ColumnParams;
-use gpu_kernels::types::{Nothing, Payload, Scalar, WordOf};
+use gpu_kernels::types::{Columns, Nothing, Payload, Scalar, WordOf};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, HashMap};
 use warpnest::low_level::{Few, FewBuffers, group_few};
@@ -68,7 +69,7 @@ impl<K: Key, V: Payload> Case<'_, K, V> {
     fn check(&self, device: &Device) -> Few {
         let stream = device.default_stream();
         let Self { wanted, capacity, column, .. } = *self;
-        let has_values = V::VALUE_BITS != 0;
+        let has_values = has_values::<V>();
         let keys = Buffer::from_slice(device, self.keys).unwrap();
         let values = has_values.then(|| Buffer::from_slice(device, self.values).unwrap());
         let behind = |is_wanted: bool| is_wanted.then(|| vec![<WordOf<V> as Scalar>::from_u64(BEHIND); capacity]);
@@ -210,6 +211,12 @@ fn keys_64_values_32() {
 #[test]
 fn keys_64_values_64() {
     every_row_is_in_its_group_or_missed::<u64, u64>();
+}
+
+#[test]
+fn a_list_of_one_column() {
+    every_row_is_in_its_group_or_missed::<u32, Columns>();
+    every_row_is_in_its_group_or_missed::<u64, Columns>();
 }
 
 #[test]

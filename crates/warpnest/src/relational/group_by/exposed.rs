@@ -104,7 +104,7 @@ pub fn group_few<K: KeyWord, V: Payload>(
     let shape = HotShape::new::<K, V>(stream, &sampled);
     let missed_rows = shape.missed_rows() as usize;
     let missed_keys = Buffer::zeroed(&device, missed_rows)?;
-    let missed_values = Buffer::<V::Word>::zeroed(&device, if V::VALUE_BITS == 0 { 0 } else { missed_rows })?;
+    let missed_values = Buffer::<V::Word>::zeroed(&device, if values.is_none() { 0 } else { missed_rows })?;
     let counts = Buffer::zeroed(&device, shape.regions() as usize)?;
     let missed_columns = [WordsRef::of(&missed_values)];
     let of_columns = &missed_columns[..columns.len()];
