@@ -9,7 +9,7 @@ use crate::types::Scalar;
 pub const MAX_COLUMNS: usize = 4;
 
 /// The count of words of a column in a list.
-const COLUMN_WORDS: u64 = 16;
+const COLUMN_WORDS: u64 = 14;
 /// The count of words of a list, whose first word is the count of its columns.
 pub const LIST_WORDS: u64 = (MAX_COLUMNS as u64 + 1) * COLUMN_WORDS;
 
@@ -21,8 +21,6 @@ pub enum Source {
     Words,
     /// The index of each row.
     RowNumbers,
-    /// The number 1.
-    Ones,
 }
 
 /// The bits of a column's [`ListedColumn::kind`]: whether values have 64 bits, which aggregates are
@@ -61,11 +59,6 @@ pub struct ListedColumn {
     pub words: Global<u64>,
     /// Where a kernel writes the values of rows that it moves.
     pub out: Global<u64>,
-    /// A bit for each row: the value of a row whose bit is not set is `absent`. It is null if all
-    /// rows have values.
-    pub valid: Global<u32>,
-    /// The value of rows without a value.
-    pub absent: u64,
     /// How values are added and compared.
     pub params: ColumnParams,
     /// The aggregates of each slot, if the kernel has slots in memory.
@@ -106,13 +99,11 @@ impl ListColumns {
 impl ListedColumn {
     #[inline(always)]
     fn write_to(self, list: Global<u64>, number: u64) {
-        let Self { words, out, valid, absent, params, slots, groups, kind } = self;
+        let Self { words, out, params, slots, groups, kind } = self;
         let ColumnParams { flip_negative, flip, sign, nans, addition } = params;
         let to = list.offset(number * COLUMN_WORDS);
         to.store_streaming(field::WORDS, words.address_word());
         to.store_streaming(field::OUT, out.address_word());
-        to.store_streaming(field::VALID, valid.address_word());
-        to.store_streaming(field::ABSENT, absent);
         to.store_streaming(field::PARAMS, flip_negative);
         to.store_streaming(field::PARAMS + 1, flip);
         to.store_streaming(field::PARAMS + 2, sign);
@@ -131,12 +122,10 @@ impl ListedColumn {
 mod field {
     pub const WORDS: u64 = 0;
     pub const OUT: u64 = 1;
-    pub const VALID: u64 = 2;
-    pub const ABSENT: u64 = 3;
-    pub const PARAMS: u64 = 4;
-    pub const SLOTS: u64 = 9;
-    pub const GROUPS: u64 = 12;
-    pub const KIND: u64 = 15;
+    pub const PARAMS: u64 = 2;
+    pub const SLOTS: u64 = 7;
+    pub const GROUPS: u64 = 10;
+    pub const KIND: u64 = 13;
 }
 
 /// A column in a list that [`ListColumns`] has written. Each field is read when it is needed.
@@ -198,48 +187,67 @@ impl ColumnAt {
         (self.array(first), self.array(first + 1), self.array(first + 2))
     }
 
-    /// Returns the words of the values, if they are in memory and all rows have values.
+    /// Returns the words of the values, if they are in memory.
     #[inline(always)]
     pub fn words<W>(&self) -> Global<W> {
         self.array(field::WORDS)
     }
 
+    /// Returns whether the values are words in memory.
+    #[inline(always)]
+    pub fn has_words(&self) -> bool {
+        self.kind() >> kind::SOURCE == Source::Words as u32
+    }
+
+    /// Prefetches the memory line that begins at the value of a row, if one does.
+    #[inline(always)]
+    pub fn prefetch(&self, row: u64) {
+        let line = if self.kind() & kind::IS_WIDE == 0 { 32 } else { 16 };
+        if self.has_words() && row % line == 0 {
+            if line == 32 {
+                self.words::<u32>().prefetch_far(row);
+            } else {
+                self.words::<u64>().prefetch_far(row);
+            }
+        }
+    }
+
     /// Returns the value of a row.
     #[inline(always)]
     pub fn load<W: Scalar>(&self, row: u64) -> W {
-        let valid = self.array::<u32>(field::VALID);
-        if !valid.is_null() && valid.load_read_only(row / 32) >> (row % 32) & 1 == 0 {
-            return W::from_u64(self.word(field::ABSENT));
-        }
-        let source = self.kind() >> kind::SOURCE;
-        if source == Source::Words as u32 {
-            self.words::<W>().load_streaming(row)
-        } else if source == Source::RowNumbers as u32 {
-            W::from_u64(row)
-        } else {
-            W::from_u64(1)
-        }
+        if self.has_words() { self.words::<W>().load_streaming(row) } else { W::from_u64(row) }
     }
 
     /// Returns the values of `ROWS` rows, at most four, of which those from `rows` on do not exist.
     /// `row`, the first one, is a multiple of `ROWS`.
     #[inline(always)]
     pub fn load_rows<const ROWS: usize, W: Scalar>(&self, row: u64, rows: u64) -> [W; 4] {
-        let mut values = [W::default(); 4];
-        let is_plain = self.word(field::VALID) == 0 && self.kind() >> kind::SOURCE == Source::Words as u32;
-        if is_plain && row + ROWS as u64 <= rows {
+        if self.has_words() && row + ROWS as u64 <= rows {
             let words = self.words::<W>();
             if ROWS == 4 {
                 return words.load_four_streaming(row);
             }
             if ROWS == 2 {
-                [values[0], values[1]] = words.load_pair_streaming(row);
-                return values;
+                let [first, second] = words.load_pair_streaming(row);
+                return [first, second, W::default(), W::default()];
             }
         }
-        for i in 0..ROWS {
-            if row + (i as u64) < rows {
-                values[i] = self.load(row + i as u64);
+        self.load_apart(ROWS, |i| (row + (i as u64) < rows).then_some(row + i as u64))
+    }
+
+    /// Returns the values of the first `count` rows that `row_of` returns, at most `HELD`. All are
+    /// loaded at the same time.
+    #[inline(always)]
+    pub fn load_apart<W: Scalar, const HELD: usize>(
+        &self,
+        count: usize,
+        row_of: impl Fn(usize) -> Option<u64>,
+    ) -> [W; HELD] {
+        let mut values = [W::default(); HELD];
+        let (words, has_words) = (self.words::<W>(), self.has_words());
+        for i in 0..count {
+            if let Some(row) = row_of(i) {
+                values[i] = if has_words { words.load_streaming(row) } else { W::from_u64(row) };
             }
         }
         values

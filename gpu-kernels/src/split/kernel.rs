@@ -145,6 +145,9 @@ impl<K: KeyWord, V: Row, const REPEATS: bool> Split<K, V, REPEATS> {
             dropped: 0,
         });
         let mut sum = block.local(|_| DigitSums { tile: 0, start: 0 });
+        if V::IS_LIST {
+            split.prefetch_columns(block, &mut held);
+        }
         split.load(block, &mut held);
         let bits = split.rank(block, &mut held, &mut sum, skewed_before);
         split.publish(block, &mut sum);

@@ -2,7 +2,7 @@
 //! items, which are staged in the order of the bins.
 
 use crate::columns::{ColumnAt, each_column, kind};
-use crate::primitives::radix::tile::{DigitSums, MAX_ITEMS, PREFIX, THREADS, item_of_row, items, tile};
+use crate::primitives::radix::tile::{DigitSums, MAX_ITEMS, PREFIX, THREADS, item_of_row, items, prefetch_rows, tile};
 use crate::seam::{Block, Shared};
 use crate::types::{KeyWord, Payload, Row, Scalar};
 
@@ -138,6 +138,24 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool, M: Shared<u64>, S: Shared<u32>
 }
 
 impl<K: KeyWord, V: Row, const REPEATS: bool, M: Shared<u64>, S: Shared<u32>> SplitTogether<K, V, REPEATS, M, S> {
+    /// Prefetches the values of the listed columns, since each column waits for the one before it.
+    #[inline(always)]
+    pub fn prefetch_columns<B: Block>(&self, block: &mut B, held: &mut B::Local<Held<K, V::Word>>) {
+        let InputTile { first, here, .. } = self.tile;
+        block.each(held, |thread, _| {
+            each_column!(values in self.args.columns => {
+                if !values.has_words() {
+                    continue;
+                }
+                if values.kind() & kind::IS_WIDE == 0 {
+                    prefetch_rows::<K, V, u32>(values.words().offset(first), here, thread);
+                } else {
+                    prefetch_rows::<K, V, u64>(values.words().offset(first), here, thread);
+                }
+            });
+        });
+    }
+
     /// Writes the values of the listed columns, one column after the other, where the keys were
     /// written.
     #[inline(always)]
@@ -160,13 +178,10 @@ impl<K: KeyWord, V: Row, const REPEATS: bool, M: Shared<u64>, S: Shared<u32>> Sp
     ) {
         let (staged, InputTile { first, here, .. }) = (self.staging.cast::<W>(), self.tile);
         block.phase(held, |thread, held| {
-            let mut loaded = [W::default(); MAX_ITEMS];
-            for row in 0..items::<K, V>() {
+            let loaded: [W; MAX_ITEMS] = values.load_apart(items::<K, V>(), |row| {
                 let item = item_of_row::<K, V>(thread, row);
-                if item < here {
-                    loaded[row] = values.load(first + item as u64);
-                }
-            }
+                (item < here).then_some(first + item as u64)
+            });
             for row in 0..items::<K, V>() {
                 staged.set(held.offsets[row], loaded[row]);
             }

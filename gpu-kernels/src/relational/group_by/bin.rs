@@ -66,9 +66,10 @@ impl<K: KeyWord, V: Row> Groups<K, V> {
             return;
         }
         self.keys.store(target, mixed.unmixed(self.a, self.b));
-        self.aggregates.write(target, page.chip.aggregate(slot), page.column);
+        let copies = page.copies(slot);
+        self.aggregates.write(target, page.chip.merged(copies, slot), page.column);
         if V::IS_LIST {
-            each_on_chip!((column, own) in self.columns, after page.chip => { column.write(&own, slot, target); });
+            each_on_chip!((column, own) in self.columns, after page.chip => { column.write(&own, (copies, slot), target); });
         }
     }
 }

@@ -2,6 +2,7 @@
 //! each key's rows.
 
 use super::aggregates::Wanted;
+use super::hot_table::Copies;
 use super::on_chip::{OnChip, SPARE};
 use crate::column_values::ColumnParams;
 use crate::seam::{Shared, upper_product};
@@ -67,6 +68,8 @@ pub(super) struct GroupPage<S> {
     page_bits: u32,
     page: u32,
     slots: u32,
+    /// The binary logarithm of the count of copies of a slot's aggregates.
+    copy_bits: u32,
     /// The end of all arrays.
     pub end: u32,
 }
@@ -78,11 +81,12 @@ impl<S: Copy> GroupPage<S> {
         wanted: Wanted,
         column: ColumnParams,
         (page, page_bits): (u32, u32),
-        slots: u32,
+        (slots, copy_bits): (u32, u32),
     ) -> Self {
         let first = (slots * (K::BITS / 32)).next_multiple_of(2);
-        let chip = OnChip::new::<W>(words, column, wanted, first, (slots + SPARE).next_multiple_of(2));
-        Self { words, wanted, column, chip, page_bits, page, slots, end: chip.end }
+        let length = ((slots << copy_bits) + SPARE).next_multiple_of(2);
+        let chip = OnChip::new::<W>(words, column, wanted, first, length);
+        Self { words, wanted, column, chip, page_bits, page, slots, copy_bits, end: chip.end }
     }
 }
 
@@ -98,6 +102,24 @@ impl<S: Shared<u32>> GroupPage<S> {
     #[inline(always)]
     pub fn slots(&self) -> u32 {
         self.slots
+    }
+
+    /// Returns the slot of rows without a group of a lane, whose copies are spare.
+    #[inline(always)]
+    pub fn spare(&self, lane: u32) -> u32 {
+        self.slots + (lane >> self.copy_bits)
+    }
+
+    /// Returns the copies of a slot's aggregates.
+    #[inline(always)]
+    pub fn copies(&self, slot: u32) -> Copies {
+        Copies::new(slot << self.copy_bits, self.copy_bits)
+    }
+
+    /// Returns a lane's copy of a slot's aggregates.
+    #[inline(always)]
+    pub fn copy(&self, slot: u32, lane: u32) -> u32 {
+        (slot << self.copy_bits) + (lane & ((1 << self.copy_bits) - 1))
     }
 
     /// Clears the thread's part of the page.

@@ -40,8 +40,9 @@ pub struct GroupPagesParams {
     pub slots: u32,
     /// The count of 32-bit words of the aggregates of listed columns of a group.
     pub listed_words: u32,
-    /// An unused field: 0.
-    pub padding: u32,
+    /// The binary logarithm of the count of copies of a slot's aggregates, which are added to by
+    /// different lanes.
+    pub copy_bits: u32,
 }
 
 kernel! {
@@ -96,9 +97,9 @@ impl<K: KeyWord, V: Row> GroupPages<K, V> {
     /// Returns the page of a bin, which is built in `words`.
     #[inline(always)]
     fn page<S: Copy>(&self, words: S, number: u32) -> GroupPage<S> {
-        let GroupPagesParams { column, page_bits, slots, .. } = self.plan;
+        let GroupPagesParams { column, page_bits, slots, copy_bits, .. } = self.plan;
         let wanted = self.outputs().wanted();
-        let mut page = GroupPage::new::<K, V::Word>(words, wanted, column, (number, page_bits), slots);
+        let mut page = GroupPage::new::<K, V::Word>(words, wanted, column, (number, page_bits), (slots, copy_bits));
         page.end = page.chip.end_after(self.plan.listed_words);
         page
     }

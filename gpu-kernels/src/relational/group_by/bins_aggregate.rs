@@ -5,6 +5,7 @@ use super::bin_table::{GroupPage, NO_SLOT};
 use super::bins_write::{FAILED, THREADS, Thread};
 use super::columns::each_on_chip;
 use super::on_chip::MAX_ROWS;
+use crate::columns::each_column;
 use crate::seam::{Block, Global, Shared, Tile};
 use crate::types::{KeyWord, Payload, Row};
 
@@ -52,6 +53,9 @@ pub(super) fn aggregate<const SUMS: bool, K: KeyWord, V: Row, B: Block, S: Share
                 (thread.keys, thread.values) = (thread.next_keys, thread.next_values);
                 if warp_first + many < rows.count {
                     bin.load(warp_first + many, lane, thread);
+                    if V::IS_LIST {
+                        bin.prefetch_columns(columns, warp_first + many + lane);
+                    }
                 }
                 bin.seek(warp_first, lane, thread);
             });
@@ -68,7 +72,10 @@ pub(super) fn aggregate<const SUMS: bool, K: KeyWord, V: Row, B: Block, S: Share
                 warp.each(threads, |_, thread| bin.seek_on(thread));
             }
             warp.each(threads, |lane, thread| {
-                let at = thread.slots.map(|slot| slot.wrapping_add(page.chip.low));
+                for i in 0..read::<K, V>() {
+                    thread.slots[i] = page.copy(thread.slots[i], lane);
+                }
+                let at = thread.slots.map(|copy| copy.wrapping_add(page.chip.low));
                 if V::IS_LIST {
                     bin.add_columns(columns, thread, warp_first + lane);
                 }
@@ -103,12 +110,26 @@ impl<K: KeyWord, V: Payload, S: Shared<u32>> Bin<K, V, S> {
     #[inline(always)]
     fn add_columns(&self, columns: Global<u64>, thread: &Thread<K, V::Word>, row: u32) {
         let Self { rows, page } = *self;
+        // Rows that do not exist have spare aggregates.
         each_on_chip!((column, own) in columns, after page.chip => {
+            let at = thread.slots.map(|copy| copy.wrapping_add(own.low));
+            let row_of = |i: usize| (row + i as u32 * THREADS < rows.count).then(|| rows.first + (row + i as u32 * THREADS) as u64);
+            if read::<K, V>() == MAX_ROWS {
+                column.add_apart::<MAX_ROWS, S>(&own, at, row_of);
+            } else {
+                column.add_apart::<{ MAX_ROWS / 2 }, S>(&own, at, row_of);
+            }
+        });
+    }
+
+    /// Prefetches the values of a lane's rows of a round, the first of which is `row`.
+    #[inline(always)]
+    fn prefetch_columns(&self, columns: Global<u64>, row: u32) {
+        each_column!(column in columns => {
             for i in 0..read::<K, V>() {
                 let row = row + i as u32 * THREADS;
-                if row < rows.count {
-                    let at = [own.low + thread.slots[i]; MAX_ROWS];
-                    column.add::<1, S>(&own, at, (rows.first + row as u64, u64::MAX));
+                if row < self.rows.count {
+                    column.prefetch(self.rows.first + row as u64);
                 }
             }
         });
@@ -152,7 +173,7 @@ impl<K: KeyWord, V: Payload, S: Shared<u32>> Bin<K, V, S> {
             let held = thread.keys[i];
             if seen[i] != held {
                 if held == absent() {
-                    thread.slots[i] = page.slots() + lane;
+                    thread.slots[i] = page.spare(lane);
                 } else {
                     let look = page.look_further(held, thread.slots[i], seen[i]);
                     thread.slots[i] = look.slot;

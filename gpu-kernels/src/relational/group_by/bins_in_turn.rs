@@ -82,8 +82,8 @@ impl<K: KeyWord, V: Row, S: Shared<u32>> GroupInTurn<K, V, S> {
                         _ => page.next(held, slot),
                     };
                 }
-                slots[i] = slot;
-                page.chip.add_in_turn::<V>(slot, values[i]);
+                slots[i] = page.copy(slot, i as u32);
+                page.chip.add_in_turn::<V>(slots[i], values[i]);
             }
             if V::IS_LIST {
                 each_on_chip!((column, own) in self.groups.columns, after page.chip => {

@@ -1,5 +1,6 @@
 //! The aggregates of the columns of a list, on chip and in memory.
 
+use super::hot_table::Copies;
 use super::in_memory::InMemory;
 use super::on_chip::{MAX_ROWS, OnChip};
 use crate::columns::{Aggregated, ColumnAt, kind};
@@ -41,6 +42,21 @@ impl ColumnAt {
         }
     }
 
+    /// Adds the rows that `row_of` returns to aggregates on chip, as [`ColumnAt::add`] does.
+    #[inline(always)]
+    pub(super) fn add_apart<const ROWS: usize, S: Shared<u32>>(
+        &self,
+        chip: &OnChip<S>,
+        at: [u32; MAX_ROWS],
+        row_of: impl Fn(usize) -> Option<u64>,
+    ) {
+        if self.is_wide() {
+            chip.add::<ROWS, u64>(at, self.load_apart::<u64, MAX_ROWS>(ROWS, row_of));
+        } else {
+            chip.add::<ROWS, u32>(at, self.load_apart::<u32, MAX_ROWS>(ROWS, row_of));
+        }
+    }
+
     /// Adds a row to aggregate `number`, on a CPU core.
     #[inline(always)]
     pub(super) fn add_in_turn<S: Shared<u32>>(&self, chip: &OnChip<S>, number: u32, row: u64) {
@@ -53,21 +69,21 @@ impl ColumnAt {
 
     /// Adds the aggregate of a slot's copies on chip to its aggregates in memory.
     #[inline(always)]
-    pub(super) fn merge<S: Shared<u32>>(&self, chip: &OnChip<S>, (number, copy_bits): (u32, u32), slot: u64) {
+    pub(super) fn merge<S: Shared<u32>>(&self, chip: &OnChip<S>, copies: Copies, slot: u32) {
         if self.is_wide() {
-            self.in_memory::<u64>(Aggregated::Slots).add(slot, chip.merged(number, copy_bits), chip.column());
+            self.in_memory::<u64>(Aggregated::Slots).add(slot as u64, chip.merged(copies, slot), chip.column());
         } else {
-            self.in_memory::<u32>(Aggregated::Slots).add(slot, chip.merged(number, copy_bits), chip.column());
+            self.in_memory::<u32>(Aggregated::Slots).add(slot as u64, chip.merged(copies, slot), chip.column());
         }
     }
 
-    /// Writes aggregate `number` on chip as group `target`.
+    /// Writes the aggregate of a slot's copies on chip as group `target`.
     #[inline(always)]
-    pub(super) fn write<S: Shared<u32>>(&self, chip: &OnChip<S>, number: u32, target: u64) {
+    pub(super) fn write<S: Shared<u32>>(&self, chip: &OnChip<S>, (copies, slot): (Copies, u32), target: u64) {
         if self.is_wide() {
-            self.groups::<u64>().write(target, chip.aggregate(number), chip.column());
+            self.groups::<u64>().write(target, chip.merged(copies, slot), chip.column());
         } else {
-            self.groups::<u32>().write(target, chip.aggregate(number), chip.column());
+            self.groups::<u32>().write(target, chip.merged(copies, slot), chip.column());
         }
     }
 

@@ -3,7 +3,7 @@
 
 use super::columns::each_on_chip;
 use super::hot_in_turn::HotInTurn;
-use super::hot_table::{HotTable, NO_SLOT};
+use super::hot_table::{Copies, HotTable, NO_SLOT};
 use super::in_memory::InMemory;
 use super::on_chip::{MAX_ROWS, OnChip, SPARE};
 use super::sample::header;
@@ -56,8 +56,9 @@ macro_rules! hot_passes {
             /// added to the header's [`header::MISSED`], 0 at first. The tiles are divided among
             /// any count of blocks.
             ///
-            /// `table`, `sums`, `counts`, `minima` and `maxima` have as many slots as the plan
-            /// says; the latter four are 0 at first. `sums` gets sums of
+            /// `table`, `places`, `sums`, `counts`, `minima` and `maxima` have as many slots as the
+            /// plan says; the latter four are 0 at first, and `places` is null unless slots are
+            /// placed. `sums` gets sums of
             /// [addends](ColumnParams::addend), `maxima` the greatest
             /// [`ColumnParams::max_rank`], and `minima` the greatest [`ColumnParams::min_rank`].
             /// Outputs that are not wanted are null. So are `values` and `missed_values` if there
@@ -104,8 +105,8 @@ macro_rules! hot_passes {
 }
 
 hot_passes! {
-    keys: Global<K>, values: Global<WordOf<V>>, table: Global<K>, sums: Global<u64>, counts: Global<u32>,
-    minima: Global<WordOf<V>>, maxima: Global<WordOf<V>>, missed_keys: Global<K>,
+    keys: Global<K>, values: Global<WordOf<V>>, table: Global<K>, places: Global<u32>, sums: Global<u64>,
+    counts: Global<u32>, minima: Global<WordOf<V>>, maxima: Global<WordOf<V>>, missed_keys: Global<K>,
     missed_values: Global<WordOf<V>>, missed_counts: Global<u32>, columns: Global<u64>, header: Global<u64>,
     plan: HotParams,
 }
@@ -179,11 +180,15 @@ impl<K: KeyWord, V: Row, const FEW: bool> HotPass<K, V, FEW> {
         let mut nothing = block.local(|_| ());
         block.phase(&mut nothing, |thread, _| {
             let mut slot = thread;
+            let places = table.slots * (K::BITS / 32);
             while slot < table.slots {
                 held.set(slot, args.table.load_read_only(slot as u64));
+                if table.is_placed != 0 {
+                    words.set(places + slot, args.places.load_read_only(slot as u64));
+                }
                 slot += block_threads;
             }
-            let mut word = table.slots * (K::BITS / 32) + thread;
+            let mut word = table.words_before::<K>() + thread;
             while word < end {
                 words.set(word, 0);
                 word += block_threads;
@@ -212,7 +217,7 @@ impl<K: KeyWord, V: Row, const FEW: bool> HotPass<K, V, FEW> {
             let mut slot = thread;
             while slot < table.slots {
                 if table.find(held.get(slot), |slot| held.get(slot)) == slot {
-                    args.merge(chip, slot);
+                    args.merge(chip, table.copies_of::<K>(words, slot), slot);
                 }
                 slot += block_threads;
             }
@@ -244,6 +249,7 @@ impl<K: KeyWord, V: Row, const FEW: bool> HotPass<K, V, FEW> {
         let held = words.cast::<K>();
         // Opaque words are kept in registers, not the words they are computed from.
         let copies_a_slot = opaque(1 << table.copy_bits);
+        let no_slot = chip.low + table.aggregates - SPARE;
         let tiles = rows.div_ceil(tile::<K, V>(block_threads)) as u32;
         let full_tiles = (rows / tile::<K, V>(block_threads)) as u32;
         let (mut number, step) = (block.index(), block.grid());
@@ -263,13 +269,20 @@ impl<K: KeyWord, V: Row, const FEW: bool> HotPass<K, V, FEW> {
                     all_slots |= slots[i];
                     copies[i] = slots[i].wrapping_mul(copies_a_slot).wrapping_add(own_copy);
                 }
+                if table.is_placed != 0 {
+                    for i in 0..at_once {
+                        // Rows without a slot get other copies below.
+                        let place = table.slots * (K::BITS / 32) + slots[i].min(table.slots - 1);
+                        copies[i] = chip.low + Copies(words.get(place)).of(thread);
+                    }
+                }
                 t.missed = 0;
                 // Only `NO_SLOT` has its highest bit set.
                 if all_slots >> 31 != 0 || absent != 0 {
                     for i in 0..at_once {
                         let is_absent = absent >> i & 1 != 0;
                         if slots[i] == NO_SLOT || is_absent {
-                            copies[i] = chip.low + table.slots * copies_a_slot + thread % SPARE;
+                            copies[i] = no_slot + thread % SPARE;
                             t.missed |= (!is_absent as u32) << i;
                         }
                     }
@@ -356,7 +369,7 @@ impl<K: KeyWord, V: Row, const FEW: bool> HotPass<K, V, FEW> {
     fn on_chip<S>(&self, words: S) -> OnChip<S> {
         let HotParams { table, column, .. } = self.plan;
         let wanted = self.aggregates().wanted();
-        OnChip::new::<WordOf<V>>(words, column, wanted, table.slots * (K::BITS / 32), table.copies())
+        OnChip::new::<WordOf<V>>(words, column, wanted, table.words_before::<K>(), table.aggregates)
     }
 
     /// Returns the aggregates of all blocks.
@@ -425,11 +438,10 @@ impl<K: KeyWord, V: Row, const FEW: bool> HotPass<K, V, FEW> {
 
     /// Adds the block's aggregates of a slot to the aggregates of all blocks.
     #[inline(always)]
-    fn merge<S: Shared<u32>>(&self, chip: OnChip<S>, slot: u32) {
-        let HotParams { table: HotTable { copy_bits, .. }, column, .. } = self.plan;
-        self.aggregates().add(slot as u64, chip.merged(slot, copy_bits), column);
+    fn merge<S: Shared<u32>>(&self, chip: OnChip<S>, copies: Copies, slot: u32) {
+        self.aggregates().add(slot as u64, chip.merged(copies, slot), self.plan.column);
         if V::IS_LIST {
-            each_on_chip!((column, own) in self.columns, after chip => { column.merge(&own, (slot, copy_bits), slot as u64); });
+            each_on_chip!((column, own) in self.columns, after chip => { column.merge(&own, copies, slot); });
         }
     }
 }

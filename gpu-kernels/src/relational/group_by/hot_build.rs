@@ -1,6 +1,7 @@
 //! The hot keys, which a sample drew most often, and their table.
 
-use super::hot_table::{HotCapacity, HotTable};
+use super::hot_table::{Copies, HotCapacity, HotTable, NO_SLOT};
+use super::on_chip::SPARE;
 use super::sample::{CLASSES, SampleKeysParams, header};
 use crate::seam::{Block, Global, Shared};
 use crate::types::KeyWord;
@@ -56,16 +57,17 @@ pub struct SelectHotParams {
 }
 
 kernel! {
-    /// Writes the most frequent keys of a sample, at most `capacity`, to `list`. The table and the
-    /// classes are the outputs of [`SampleKeys`](super::sample::SampleKeys). One thread processes
-    /// [`CELLS`] cells of the table.
+    /// Writes the most frequent keys of a sample, at most `capacity`, to `list`, and how often they
+    /// were drawn to `draws`. The table and the classes are the outputs of
+    /// [`SampleKeys`](super::sample::SampleKeys). One thread processes [`CELLS`] cells of the
+    /// table.
     ///
     /// The header's [`header::FREQUENT`] and [`header::CANDIDATES`] are 0 at first.
     SelectHot<K: KeyWord>, "group_select", threads 256, shared found: u32 = 4,
         shared counted: u32 = CLASSES as usize;
     {
         keys: Global<K>, cells: Global<u32>, counts: Global<u32>, classes: Global<u32>, list: Global<K>,
-        header: Global<u64>, plan: SelectHotParams
+        draws: Global<u32>, header: Global<u64>, plan: SelectHotParams
     }
 }
 
@@ -135,6 +137,7 @@ impl<K: KeyWord> SelectHot<K> {
                     if at < capacity {
                         let owner = args.cells.load_read_only(cell + i as u64);
                         args.list.store(at as u64, plan.sample.key_of(args.keys, owner));
+                        args.draws.store(at as u64, args.counts.load_read_only(cell + i as u64));
                     }
                 }
             }
@@ -150,23 +153,46 @@ pub struct BuildHotParams {
     pub table: HotTable,
     /// The count of hot keys.
     pub hot: u32,
-    /// An unused field, which fills the struct up.
-    pub padding: u32,
+    /// The count of rows that were drawn.
+    pub drawn: u32,
 }
 
 kernel! {
     /// Builds the table of the hot keys in `list`, which [`SelectHot`] has written, in `table_out`.
+    /// If slots are placed, `places_out` gets the [`Copies`] of each slot; otherwise it is null.
     /// The launch has one block.
     ///
     /// If no key is hot, the table contains the first key in `keys`, which must not be empty.
     BuildHot<K: KeyWord>, "group_build_hot", threads 1024,
-        dynamic words: u64 = |kernel| (kernel.plan.table.slots * (K::BITS / 32)).div_ceil(2);
-    { keys: Global<K>, list: Global<K>, table_out: Global<K>, plan: BuildHotParams }
+        dynamic words: u64 = |kernel| kernel.plan.table.words_before::<K>().div_ceil(2),
+        shared totals: u32 = TOTALS;
+    {
+        keys: Global<K>, list: Global<K>, draws: Global<u32>, table_out: Global<K>, places_out: Global<u32>,
+        plan: BuildHotParams
+    }
+}
+
+/// The binary logarithm of the most copies of a slot, and the count of attempts to find a count of
+/// copies that fits: each takes half as many as the one before.
+const MOST_COPY_BITS: u32 = 5;
+const ATTEMPTS: u32 = 24;
+/// The index, after the totals of all attempts, of the count of copies that slots have got.
+const GIVEN: u32 = ATTEMPTS;
+const TOTALS: usize = ATTEMPTS as usize + 1;
+
+impl BuildHotParams {
+    /// Returns the binary logarithm of the count of copies of a key that was drawn `draws` times,
+    /// if all keys together get at most `all` copies, and each at least one.
+    #[inline(always)]
+    fn copy_bits(&self, draws: u32, all: u32) -> u32 {
+        let share = draws as u64 * all as u64 / self.drawn as u64;
+        if share == 0 { 0 } else { share.ilog2().min(MOST_COPY_BITS) }
+    }
 }
 
 impl<K: KeyWord> BuildHot<K> {
     #[inline(always)]
-    fn run<B: Block>(self, block: &mut B, words: B::Shared<u64>) {
+    fn run<B: Block>(self, block: &mut B, words: B::Shared<u64>, totals: B::Shared<u32>) {
         let args = self;
         let BuildHotParams { table, hot, .. } = args.plan;
         // Every empty slot gets a copy of one of the keys that were drawn least often.
@@ -200,9 +226,73 @@ impl<K: KeyWord> BuildHot<K> {
                 place(slots, &table, filler, [filler; AT_ONCE], 1);
             }
         });
-        block.each(&mut threads, |thread, _| {
+        block.phase(&mut threads, |thread, _| {
             for slot in (thread..table.slots).step_by(THREADS as usize) {
                 args.table_out.store(slot as u64, slots.get(slot));
+            }
+        });
+        if table.is_placed != 0 {
+            let draws = words.cast::<u32>();
+            args.place_slots(block, &mut threads, (slots, draws, table.slots * (K::BITS / 32)), totals);
+        }
+    }
+
+    /// Divides the copies of aggregates among the slots, by how often their keys were drawn, and
+    /// writes them. The draws of each slot are counted in `draws` from `first` on.
+    #[inline(always)]
+    fn place_slots<B: Block>(
+        &self,
+        block: &mut B,
+        threads: &mut B::Local<()>,
+        (slots, draws, first): (impl Shared<K>, impl Shared<u32>, u32),
+        totals: impl Shared<u32>,
+    ) {
+        let args = *self;
+        let BuildHotParams { table, hot, .. } = args.plan;
+        block.phase(threads, |thread, _| {
+            for slot in (thread..table.slots).step_by(THREADS as usize) {
+                draws.set(first + slot, 0);
+            }
+            if thread < TOTALS as u32 {
+                totals.set(thread, 0);
+            }
+        });
+        block.phase(threads, |thread, _| {
+            for number in (thread..hot).step_by(THREADS as usize) {
+                let slot = table.find(args.list.load(number as u64), |slot| slots.get(slot));
+                if slot != NO_SLOT {
+                    draws.set(first + slot, args.draws.load(number as u64).max(1));
+                }
+            }
+            if hot == 0 && thread == 0 {
+                draws.set(first + table.find(args.keys.load(0), |slot| slots.get(slot)), 1);
+            }
+        });
+        let most = table.aggregates - SPARE;
+        let (mut all, mut attempt) = (most, 0);
+        // At most `ATTEMPTS` attempts; the last one gives each key one copy.
+        loop {
+            block.phase(threads, |thread, _| {
+                let mut copies = 0;
+                for slot in (thread..table.slots).step_by(THREADS as usize) {
+                    let draws = draws.get(first + slot);
+                    copies += if draws == 0 { 0 } else { 1 << args.plan.copy_bits(draws, all) };
+                }
+                totals.fetch_add(attempt, copies);
+            });
+            attempt += 1;
+            if totals.get(attempt - 1) <= most || attempt == ATTEMPTS {
+                break;
+            }
+            all /= 2;
+        }
+        block.each(threads, |thread, _| {
+            for slot in (thread..table.slots).step_by(THREADS as usize) {
+                let draws = draws.get(first + slot);
+                let bits = args.plan.copy_bits(draws, all);
+                let copies =
+                    if draws == 0 { Copies::default() } else { Copies::new(totals.fetch_add(GIVEN, 1 << bits), bits) };
+                args.places_out.store(slot as u64, copies.0);
             }
         });
     }

@@ -81,8 +81,7 @@ impl<K: KeyWord, V: Row, S: Shared<u32>, const FEW: bool> HotInTurn<K, V, S, FEW
                     }
                     // Successive rows of one key are added to different copies, so that they do not
                     // wait for each other.
-                    let copy = i as u32 & ((1 << table.copy_bits) - 1);
-                    numbers[i] = ((slot << table.copy_bits) + copy) as u64;
+                    numbers[i] = table.copies_of::<K>(self.words, slot).of(i as u32) as u64;
                     chip.add_in_turn::<V>(numbers[i] as u32, values[i]);
                 }
                 if V::IS_LIST {

@@ -9,7 +9,7 @@
 //! [`hot`](super::hot) looks rows up in this table. The aggregates of the slots are in `on_chip`.
 
 use super::on_chip::SPARE;
-use crate::seam::{opaque, upper_product, wide_product};
+use crate::seam::{Shared, opaque, upper_product, wide_product};
 use crate::types::KeyWord;
 
 /// The divisor of every count of slots, so that arrays of 64-bit words can follow.
@@ -48,24 +48,64 @@ pub struct HotTable {
     pub high: u32,
     /// The count of slots, which is a multiple of 32.
     pub slots: u32,
-    /// The binary logarithm of the count of copies of a slot's aggregates. There are several, so
-    /// that lanes with equal keys add to different words.
+    /// The binary logarithm of the count of copies of a slot's aggregates, if all slots have the
+    /// same count. There are several, so that lanes with equal keys add to different words.
     pub copy_bits: u32,
+    /// The count of copies of all slots' aggregates, including the [`SPARE`] ones for rows without
+    /// a slot, which are the last.
+    pub aggregates: u32,
+    /// Whether each slot has a word that tells its [`Copies`]: 0 or 1. Then only slots with keys
+    /// have copies, and frequent keys have more.
+    pub is_placed: u32,
+}
+
+/// The copies of a slot's aggregates: the index of the first one, above the mask of lanes that use
+/// different copies. There are up to 32 copies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Copies(pub u32);
+
+impl Copies {
+    /// Returns 2^`bits` copies from index `first` on.
+    #[inline(always)]
+    pub fn new(first: u32, bits: u32) -> Self {
+        Self(first << 5 | ((1 << bits) - 1))
+    }
+
+    /// Returns the copy of a lane, whose number is taken modulo the count of copies.
+    #[inline(always)]
+    pub fn of(self, lane: u32) -> u32 {
+        (self.0 >> 5) + (lane & self.0 & 31)
+    }
+
+    /// Returns the count of copies.
+    #[inline(always)]
+    pub fn count(self) -> u32 {
+        (self.0 & 31) + 1
+    }
 }
 
 impl HotTable {
     /// Returns the same table, with words in 32-bit registers.
     #[inline(always)]
     pub fn in_registers(self) -> Self {
-        let Self { low, high, slots, copy_bits } = self;
-        Self { low: opaque(low), high: opaque(high), slots: opaque(slots), copy_bits: opaque(copy_bits) }
+        let Self { low, high, slots, copy_bits, .. } = self;
+        Self { low: opaque(low), high: opaque(high), slots: opaque(slots), copy_bits: opaque(copy_bits), ..self }
     }
 
-    /// Returns the count of copies of all slots' aggregates, including the spare ones for rows
-    /// without a slot.
+    /// Returns the count of 32-bit words before the aggregates.
     #[inline(always)]
-    pub fn copies(&self) -> u32 {
-        (self.slots << self.copy_bits) + SPARE
+    pub fn words_before<K: KeyWord>(&self) -> u32 {
+        self.slots * (K::BITS / 32 + self.is_placed)
+    }
+
+    /// Returns the copies of a slot of a table in `words`.
+    #[inline(always)]
+    pub(super) fn copies_of<K: KeyWord>(&self, words: impl Shared<u32>, slot: u32) -> Copies {
+        if self.is_placed != 0 {
+            Copies(words.get(self.slots * (K::BITS / 32) + slot))
+        } else {
+            Copies::new(slot << self.copy_bits, self.copy_bits)
+        }
     }
 
     /// Returns the word of a key from which its slots are computed: the folded halves of a product.
@@ -144,14 +184,31 @@ pub struct HotSizes {
     pub large: u32,
     /// The counts of slots and copies of a table.
     pub share: HotShare,
+    /// Whether slots may be placed. That takes another access on chip for each row, so it is for
+    /// additions that wait for others at the same address, as additions of floating-point numbers
+    /// do.
+    pub places: bool,
 }
+
+/// The share of the memory of a table with placed slots that is for the copies of frequent keys.
+const SHARE_OF_COPIES: u32 = 8;
 
 impl HotSizes {
     /// Returns the most hot keys of a table.
     #[inline(always)]
     pub fn capacity(&self) -> HotCapacity {
         let [large, small] = [self.large, self.small].map(|words| self.most_slots(words));
-        HotCapacity { all: large / 8 * 7, some: small / 4 * 3 }
+        let some = if self.places { self.placed_keys(self.large) } else { small / 4 * 3 };
+        HotCapacity { all: large / 8 * 7, some }
+    }
+
+    /// Returns the most keys of a table in `words` with placed slots, if there are 4 slots for 3
+    /// keys.
+    #[inline(always)]
+    fn placed_keys(&self, words: u32) -> u32 {
+        let for_keys =
+            words - words / SHARE_OF_COPIES - SPARE * self.group_words - 4 * SLOT_UNIT * (self.key_words + 1);
+        for_keys * 3 / (4 * (self.key_words + 1) + 3 * self.group_words)
     }
 
     /// Returns whether a table of `keys` keys is a large one.
@@ -179,7 +236,24 @@ impl HotSizes {
         while copy_bits < most_copy_bits && taken(copy_bits + 1) <= words {
             copy_bits += 1;
         }
-        HotTable { low: random as u32 | 1, high: (random >> 32) as u32 | 1, slots, copy_bits }
+        let (low, high) = (random as u32 | 1, (random >> 32) as u32 | 1);
+        let aggregates = (slots << copy_bits) + SPARE;
+        let table = HotTable { low, high, slots, copy_bits, aggregates, is_placed: 0 };
+        let is_placed = self.places && copy_bits < most_copy_bits && keys <= self.placed_keys(words);
+        if is_placed { self.placed(table, keys, words) } else { table }
+    }
+
+    /// Returns a table for `keys` keys in `words`, at most [`HotSizes::placed_keys`], whose slots
+    /// are placed.
+    #[inline(always)]
+    fn placed(&self, table: HotTable, keys: u32, words: u32) -> HotTable {
+        let slot_words = self.key_words + 1;
+        let for_slots = words - words / SHARE_OF_COPIES - (keys + SPARE) * self.group_words;
+        let most_slots = (for_slots / slot_words / SLOT_UNIT * SLOT_UNIT).min(self.max_slots());
+        let slots = (keys * self.share.slots).next_multiple_of(SLOT_UNIT).max(self.share.least_slots).min(most_slots);
+        let fit = (words - slots * slot_words) / self.group_words;
+        let aggregates = fit.min((keys << self.share.copy_bits) + SPARE) & !1;
+        HotTable { slots, copy_bits: 0, aggregates, is_placed: 1, ..table }
     }
 
     #[inline(always)]
@@ -197,14 +271,21 @@ mod tests {
         for (key_words, group_words) in [1, 2].into_iter().flat_map(|keys| [0, 1, 2, 3, 7].map(|group| (keys, group))) {
             let shares = [HotShare::OF_LANES, HotShare::OF_A_CORE];
             let memory = [(8_000, 12_000), (12_000, 12_000), (19_000, 57_856)];
-            for (share, (small, large)) in shares.into_iter().flat_map(|share| memory.map(|memory| (share, memory))) {
-                let sizes = HotSizes { key_words, group_words, small, large, share };
+            let shares = shares.map(|share| (share, false)).into_iter().chain([(HotShare::OF_LANES, group_words != 0)]);
+            for ((share, places), (small, large)) in shares.flat_map(|share| memory.map(|memory| (share, memory))) {
+                let sizes = HotSizes { key_words, group_words, small, large, share, places };
                 for keys in 0..=sizes.capacity().all {
                     let table = sizes.table(2, keys);
                     let words = if sizes.is_large(keys) { large } else { small };
-                    assert!(table.slots * key_words + table.copies() * group_words <= words, "{table:?}");
+                    let of_keys = table.slots * (key_words + table.is_placed);
+                    assert!(of_keys + table.aggregates * group_words <= words, "{table:?}");
                     assert!(table.slots * 7 / 8 >= keys && table.slots.is_multiple_of(SLOT_UNIT), "{table:?}");
+                    assert!(table.is_placed == 0 || table.aggregates >= keys + SPARE, "{keys} keys: {table:?}");
+                    assert!(table.aggregates.is_multiple_of(2), "{table:?}");
                 }
+                let HotCapacity { some, .. } = sizes.capacity();
+                let table = sizes.table(2, some);
+                assert!(table.is_placed == places as u32 && some > 0, "{some} keys: {table:?}");
                 assert_eq!(sizes.table(2, 1).copy_bits, share.copy_bits);
             }
         }

@@ -49,4 +49,5 @@ pub use chains_thread::CHAINED_ROWS;
 pub use hot::{HotParams, HotPass, HotPassLarge};
 pub use hot_build::{BuildHot, BuildHotParams, SelectHot, SelectHotParams};
 pub use hot_write::{HotGroups, HotGroupsParams};
+pub use on_chip::SPARE;
 pub use sample::{SampleKeys, SampleKeysParams};

@@ -1,6 +1,7 @@
 //! The aggregates in a block's shared memory.
 
 use super::aggregates::{Aggregate, Wanted};
+use super::hot_table::Copies;
 use crate::column_values::ColumnParams;
 use crate::columns::kind;
 use crate::seam::Shared;
@@ -11,7 +12,7 @@ pub(super) const MAX_ROWS: usize = 4;
 
 /// The count of spare aggregates, one for each lane. Rows without a group are added to them, so
 /// that lanes need not diverge.
-pub(super) const SPARE: u32 = 32;
+pub const SPARE: u32 = 32;
 
 /// The arrays of aggregates, by their index in words of their own type: minima, maxima, low and
 /// high halves of sums, and counts. Aggregate `i` of a kind is element `i` of its array. Sums of
@@ -238,14 +239,13 @@ impl<S: Shared<u32>> OnChip<S> {
         }
     }
 
-    /// Returns the aggregate of all copies of a slot, of which there are 2^`copy_bits`.
+    /// Returns the aggregate of all copies of a slot.
     #[inline(always)]
-    pub fn merged<W: Scalar>(&self, slot: u32, copy_bits: u32) -> Aggregate<W> {
-        let copy = |number: u32| (slot << copy_bits) + ((number + slot) & ((1 << copy_bits) - 1));
-        let mut all = self.aggregate(copy(0));
+    pub fn merged<W: Scalar>(&self, copies: Copies, slot: u32) -> Aggregate<W> {
         // Adjacent threads read different banks.
-        for number in 1..1 << copy_bits {
-            all = all.with(self.aggregate(copy(number)), self.column);
+        let mut all = self.aggregate(copies.of(slot));
+        for number in 1..copies.count() {
+            all = all.with(self.aggregate(copies.of(slot + number)), self.column);
         }
         all
     }

@@ -6,6 +6,7 @@
 //! count of keys exceeds the capacity, and the rest of the rows is left out.
 
 use super::columns::each_on_chip;
+use super::hot_table::Copies;
 use super::in_memory::InMemory;
 use super::on_chip::{MAX_ROWS, OnChip};
 use crate::column_values::ColumnParams;
@@ -154,7 +155,7 @@ impl<K: KeyWord, V: Row> GroupRows<K, V> {
             words.set(Self::SLOTS_AT + row.cell, slot);
             args.aggregates().add(slot as u64, chip.aggregate(row.cell), plan.column);
             if V::IS_LIST {
-                each_on_chip!((column, own) in args.columns, after chip => { column.merge(&own, (row.cell, 0), slot as u64); });
+                each_on_chip!((column, own) in args.columns, after chip => { column.merge(&own, Copies::new(row.cell, 0), slot); });
             }
         });
         block.each(&mut threads, |thread, row| {

@@ -324,7 +324,7 @@ impl<'a, K: KeyWord, V: Row> Launches<'a, K, V> {
                 page_bits: plan.page_bits,
                 slots: plan.slots,
                 listed_words: self.out.shape().listed_words::<V>(),
-                padding: 0,
+                copy_bits: plan.copy_bits,
             },
         };
         // SAFETY: the rows are where the last split put them, or in the input. There is a block for

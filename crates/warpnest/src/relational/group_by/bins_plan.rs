@@ -7,7 +7,7 @@ use crate::split::Regions;
 use crate::split::{Level, MAX_ROWS, are_valid, levels, split_bits, starts_state_words};
 use gpu_kernels::columns::LIST_WORDS;
 use gpu_kernels::page::header;
-use gpu_kernels::relational::group_by::{BLOCKS, CHAINED_ROWS, page_slots};
+use gpu_kernels::relational::group_by::{BLOCKS, CHAINED_ROWS, SPARE, page_slots};
 use gpu_kernels::split::MAX_SPLIT_BITS;
 use gpu_kernels::types::{KeyWord, Row};
 
@@ -36,6 +36,9 @@ const ROWS_A_BLOCK: u64 = 1 << 11;
 
 /// The count of standard deviations by which the groups of a page may exceed the mean.
 const DEVIATIONS: f64 = 8.0;
+
+/// The binary logarithm of the most copies of the aggregates of a page.
+const MOST_COPY_BITS: u32 = 5;
 
 /// The count of lists of columns: one for each split, and one for the kernel after them.
 const LISTS: u64 = header::LEVELS + 1;
@@ -78,6 +81,18 @@ fn slot_words<K: KeyWord>(shape: &Shape) -> u32 {
     K::BITS / 32 + shape.words()
 }
 
+/// Returns the binary logarithm of the count of copies of the aggregates of a page with `slots`
+/// slots: as many as fit, up to one for each lane, if lanes would wait for each other to add.
+fn copy_bits<K: KeyWord>(machine: Machine, slots: u32, shape: &Shape) -> u32 {
+    let fits = |copy_bits: u32| {
+        // Arrays begin at even words.
+        let aggregates = ((slots << copy_bits) + SPARE + 2) * shape.words();
+        slots * (K::BITS / 32) + aggregates + 16 <= page_words(machine)
+    };
+    let most = if shape.adds_floats && !machine.runs_in_order() { MOST_COPY_BITS } else { 0 };
+    (1..=most).take_while(|&copy_bits| fits(copy_bits)).last().unwrap_or(0)
+}
+
 /// The data structure that aggregates the rows of a bin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Page {
@@ -98,6 +113,8 @@ pub(super) struct HashPlan {
     pub page: Page,
     /// The slots of a hash page.
     pub slots: u32,
+    /// The binary logarithm of the count of copies of a slot's aggregates.
+    pub copy_bits: u32,
     pub levels: Vec<Level>,
     /// The words for the rows after the last split, and after the split before it.
     storage: [u64; 2],
@@ -186,7 +203,8 @@ impl HashPlan {
         let groups_of_page = most as f64 / (1u64 << page_bits) as f64;
         let enough = (groups_of_page + DEVIATIONS * groups_of_page.sqrt() + 16.0) / LOW_LOAD;
         let slots = page_slots(enough as u32, page_words(machine), slot_words::<K>(shape));
-        fits.then_some(Self { rows, page_bits, page: Page::Hash, slots, levels, storage, listed_bits })
+        let copy_bits = copy_bits::<K>(machine, slots, shape);
+        fits.then_some(Self { rows, page_bits, page: Page::Hash, slots, copy_bits, levels, storage, listed_bits })
     }
 
     /// Returns the count of bins.
@@ -269,7 +287,7 @@ mod tests {
     /// Returns the shape of aggregates of values of `bits` bits.
     fn shape(bits: u32, extremes: bool) -> Shape {
         let wanted = Wanted { counts: false, sums: true, minima: extremes, maxima: extremes };
-        Shape { counts: true, columns: vec![Part { wanted, bits }] }
+        Shape { counts: true, columns: vec![Part { wanted, bits }], adds_floats: extremes }
     }
 
     /// A GPU with pages of 19,000 words.
@@ -316,6 +334,8 @@ mod tests {
                     assert!(plan.page_bits >= 1 && plan.levels.len() <= header::LEVELS as usize, "{what}");
                     assert!((1u64 << lg_groups) >> plan.page_bits <= plan.slots as u64 * 2 / 5);
                     assert!(plan.slots <= page_words(machine) / slot_words::<K>(&shape));
+                    let copies = (plan.slots << plan.copy_bits) + SPARE;
+                    assert!(plan.slots * (K::BITS / 32) + copies * shape.words() <= page_words(machine), "{what}");
                     assert!(plan.levels.iter().all(|level| (1..=MAX_SPLIT_BITS).contains(&level.bits)), "{what}");
                     assert!(plan.levels.iter().all(|level| level.capacity() >= 1 << lg), "{what}");
                     assert!(plan.levels.last().is_none_or(|last| last.bits_so_far == plan.page_bits), "{what}");

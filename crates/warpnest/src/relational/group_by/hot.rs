@@ -118,7 +118,7 @@ pub(super) fn hot_pass<'s, K: KeyWord, V: Row>(
     out: &Computed<K>,
     missed: Missed<'_, K>,
 ) -> Result<(HotFound, &'s mut Scratch)> {
-    let Sampled { scratch, layout, table, is_large, all_rows: rows, hot, .. } = sampled;
+    let Sampled { scratch, layout, table, is_large, all_rows: rows, rows: drawn, hot, .. } = sampled;
     let (keys, blocks, missed_rows) = (input.keys, shape.blocks, shape.missed_rows() as usize);
     crate::error::same_length(("the sampled keys", rows as usize), ("the keys", keys.len()))?;
     missed.check(&input, missed_rows, shape.regions() as usize)?;
@@ -136,6 +136,7 @@ pub(super) fn hot_pass<'s, K: KeyWord, V: Row>(
         let missed_columns: Vec<_> = missed.columns.iter().map(|words| words.write(batch)).collect();
         let hot_keys = header.offset(layout.table).cast();
         let list = header.offset(layout.list).cast();
+        let places = or_null((table.is_placed != 0).then(|| header.offset(layout.places).cast()));
         // SAFETY: the documentation of the kernels allows null for arrays that are not wanted. The
         // scratch has the layout's words. Its aggregates are still 0, as they were when the sample
         // was taken. The list comes from the sample of these rows, and there is at least one row.
@@ -146,12 +147,14 @@ pub(super) fn hot_pass<'s, K: KeyWord, V: Row>(
                 let moved = input.moved(batch, out, &missed_columns);
                 List::new(moved, [Some(slots), Some(groups)]).queue(batch, columns)?;
             }
-            let plan = BuildHotParams { table, hot: hot as u32, padding: 0 };
-            let build = BuildHot { keys: batch.read(keys), list, table_out: hot_keys, plan };
+            let plan = BuildHotParams { table, hot: hot as u32, drawn: drawn as u32 };
+            let draws = header.offset(layout.draws).cast();
+            let build = BuildHot { keys: batch.read(keys), list, draws, table_out: hot_keys, places_out: places, plan };
             let pass = HotPass::<K, V, false> {
                 keys: batch.read(keys),
                 values: input.values::<V>(batch),
                 table: hot_keys,
+                places,
                 sums,
                 counts,
                 minima,

@@ -26,8 +26,7 @@ impl List {
         let mut list = Self { columns: [nothing(); MAX_COLUMNS], count: 0 };
         for (number, (part, params, Moved { words, source, out })) in columns.into_iter().enumerate() {
             let (slots, groups, kind) = (slots[number], groups[number], kind_of(part, source));
-            let (valid, absent) = (or_null(None), 0);
-            list.columns[number] = ListedColumn { words, out, valid, absent, params, slots, groups, kind };
+            list.columns[number] = ListedColumn { words, out, params, slots, groups, kind };
             list.count = number + 1;
         }
         list
@@ -50,7 +49,7 @@ impl List {
 fn nothing() -> ListedColumn {
     let none = Arrays::new(or_null(None), []).columns[0];
     let (words, params) = (or_null(None), ColumnParams::unsigned());
-    ListedColumn { words, out: words, valid: or_null(None), absent: 0, params, slots: none, groups: none, kind: 0 }
+    ListedColumn { words, out: words, params, slots: none, groups: none, kind: 0 }
 }
 
 /// Returns the bits that describe a column.

@@ -89,6 +89,9 @@ pub(crate) struct Part {
 pub(crate) struct Shape {
     pub counts: bool,
     pub columns: Vec<Part>,
+    /// Whether a sum is of floating-point numbers, which are added one after the other where lanes
+    /// add to the same address.
+    pub adds_floats: bool,
 }
 
 impl Shape {
@@ -161,7 +164,12 @@ pub(in crate::relational) struct Computed<K> {
 
 impl<K> Computed<K> {
     pub(crate) fn shape(&self) -> Shape {
-        Shape { counts: self.counts.is_some(), columns: self.columns.iter().map(ComputedColumn::part).collect() }
+        let adds_floats = |column: &ComputedColumn| column.sums.is_some() && column.params.adds_floats();
+        Shape {
+            counts: self.counts.is_some(),
+            columns: self.columns.iter().map(ComputedColumn::part).collect(),
+            adds_floats: self.columns.iter().any(adds_floats),
+        }
     }
 
     /// Returns the count of groups for which all buffers have capacity.

@@ -94,7 +94,11 @@ pub(super) struct Layout {
     pub cells: u64,
     pub times: u64,
     pub list: u64,
+    /// How often each key of the list was drawn.
+    pub draws: u64,
     pub table: u64,
+    /// The copies of each slot, if slots are placed.
+    pub places: u64,
     /// The list of columns.
     pub columns: u64,
     pub words: u64,
@@ -109,9 +113,12 @@ impl Layout {
         let cells_at = aggregates.end;
         let times = cells_at + cells;
         let list = times + cells;
-        let table = list + slots;
-        let columns = table + slots;
-        Self { classes, aggregates, cells: cells_at, times, list, table, columns, words: columns + LIST_WORDS }
+        let draws = list + slots;
+        let table = draws + slots / 2;
+        let places = table + slots;
+        let columns = places + slots / 2;
+        let words = columns + LIST_WORDS;
+        Self { classes, aggregates, cells: cells_at, times, list, draws, table, places, columns, words }
     }
 }
 
@@ -121,12 +128,13 @@ pub(super) const SMALL_BLOCKS: u32 = 3;
 const WORDS_BESIDE: u32 = 128;
 
 /// Returns the sizes of the tables of hot keys on the device of `stream`.
-fn sizes(stream: &Stream, key_words: u32, group_words: u32) -> HotSizes {
+fn sizes(stream: &Stream, key_words: u32, shape: &Shape) -> HotSizes {
     let (machine, large) = (stream.machine(), stream.machine().block_words());
+    let places = shape.adds_floats && !machine.runs_in_order();
     // A CPU runs one block on each core.
     let small = machine.pick(PerMachine { gpu: large / SMALL_BLOCKS - WORDS_BESIDE, core: large });
     let share = machine.pick(PerMachine { gpu: HotShare::OF_LANES, core: HotShare::OF_A_CORE });
-    HotSizes { key_words, group_words, small, large, share }
+    HotSizes { key_words, group_words: shape.words(), small, large, share, places }
 }
 
 /// Returns the scalar arguments of the draws from `rows` rows; there is at least one row.
@@ -185,7 +193,7 @@ pub(crate) fn sample<'s, K: KeyWord>(
     let rows = check_items(keys.len())?;
     let of_sample = draws(stream, rows, seed);
     let SampleKeysParams { b, sample_bits, .. } = of_sample;
-    let sizes = sizes(stream, K::BITS / 32, shape.words());
+    let sizes = sizes(stream, K::BITS / 32, shape);
     let capacity = sizes.capacity();
     let mut layout = Layout::new(sample_bits, sizes.max_slots(), shape);
     let words = scratch.reserve(layout.words)?;
@@ -196,9 +204,10 @@ pub(crate) fn sample<'s, K: KeyWord>(
             let [classes, cells, counts] =
                 [layout.classes, layout.cells, layout.times].map(|at| header.offset(at).cast::<u32>());
             let list = header.offset(layout.list).cast::<K>();
+            let draws = header.offset(layout.draws).cast();
             let draw = SampleKeys { keys, cells, counts, classes, header, plan: of_sample };
             let plan = SelectHotParams { sample: of_sample, capacity };
-            let select = SelectHot { keys, cells, counts, classes, list, header, plan };
+            let select = SelectHot { keys, cells, counts, classes, list, draws, header, plan };
             // SAFETY: the scratch has the layout's words, of which the words before the list are 0.
             // It has cells for twice as many draws, and a list for as many keys as fit on chip.
             unsafe {
