@@ -128,6 +128,18 @@ impl ColumnParams {
         if self.adds_floats() { (f64::from_bits(a) + f64::from_bits(b)).to_bits() } else { a.wrapping_add(b) }
     }
 
+    /// Returns the value as `f64`, the nearest one for integers.
+    #[inline(always)]
+    pub fn number<W: Scalar>(self, word: W) -> f64 {
+        if self.adds_floats() {
+            f64::from_bits(self.addend(word))
+        } else if self.flip != 0 {
+            self.widened(word) as i64 as f64
+        } else {
+            self.widened(word) as f64
+        }
+    }
+
     /// Returns the integer as 64-bit word.
     #[inline(always)]
     pub fn widened<W: Scalar>(self, word: W) -> u64 {
@@ -206,6 +218,15 @@ mod tests {
     fn upper_halves_keep_their_sign() {
         assert_eq!(ColumnParams::signed(64).upper_half(-1i64 as u64), u64::MAX);
         assert_eq!(ColumnParams::unsigned().upper_half(u64::MAX), u32::MAX as u64);
+    }
+
+    #[test]
+    fn values_are_numbers() {
+        assert_eq!(ColumnParams::signed(32).number(-5i32 as u32), -5.0);
+        assert_eq!(ColumnParams::signed(64).number(-5i64 as u64), -5.0);
+        assert_eq!(ColumnParams::unsigned().number(u64::MAX), 2f64.powi(64));
+        assert_eq!(ColumnParams::float(32).number((-1.5f32).to_bits()), -1.5);
+        assert_eq!(ColumnParams::float(64).number(0.1f64.to_bits()), 0.1);
     }
 
     #[test]

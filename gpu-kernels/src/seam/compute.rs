@@ -26,6 +26,13 @@ pub fn wide_product(a: u32, b: u32, addend: u64) -> u64 {
     backend::wide_product(a, b, addend)
 }
 
+/// Returns the square root, rounded to the nearest number. A GPU has an instruction for this, which
+/// `core` does not offer.
+#[inline(always)]
+pub fn square_root(number: f64) -> f64 {
+    backend::square_root(number)
+}
+
 /// Compares four words with `other` in the bits that `mask` has set. For each word `i` that is
 /// equal, some of the four bits from `4 · i` to `4 · i + 3` are set in the result.
 #[inline(always)]

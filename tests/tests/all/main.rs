@@ -82,6 +82,7 @@ mod primitives {
 mod relational {
     pub mod bounded;
     mod chains;
+    mod derived;
     mod dictionary;
     mod distinct;
     mod group_by;
@@ -95,6 +96,7 @@ mod relational {
     mod join_nulls;
     mod join_skew;
     pub mod means;
+    mod merge;
     mod row_ids;
     mod rows;
     mod wide_join;

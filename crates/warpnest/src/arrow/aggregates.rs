@@ -1,17 +1,18 @@
 //! The aggregates of a group-by of a record batch.
 
 use super::columns::{column_number, taken, unpacked};
-use super::numbers::{Asked, Fill, Numbers};
+use super::keys::{KeyColumn, Part};
+use super::numbers::{Asked, Fill, Numbers, of_any_type};
 use crate::primitives::Scratch;
 use crate::relational::{GroupBy, Groups};
-use crate::{InputError, Key, Result, Stream};
+use crate::{Device, InputError, Key, Result, Stream, strings};
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, UInt32Array};
 use arrow_buffer::{NullBuffer, ScalarBuffer};
 use arrow_schema::DataType;
 use std::sync::Arc;
 
 /// A function of the rows of a group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Function {
     CountRows,
     Count,
@@ -21,6 +22,17 @@ pub(super) enum Function {
     Mean,
     First,
     Last,
+    CountDistinct,
+    Var,
+    Std,
+    Quantile(f64),
+}
+
+impl Function {
+    /// Returns whether the aggregate is derived from the rows that have a value, not folded.
+    fn is_derived(self) -> bool {
+        matches!(self, Self::CountDistinct | Self::Var | Self::Std | Self::Quantile(_))
+    }
 }
 
 /// An aggregate that the caller requested.
@@ -37,6 +49,7 @@ pub(super) struct Wanted {
 pub(super) struct Inputs {
     columns: Vec<(Content, Numbers)>,
     computed: Vec<Computed>,
+    ddof: u32,
 }
 
 /// The content of a column of numbers.
@@ -44,6 +57,10 @@ pub(super) struct Inputs {
 enum Content {
     /// The values of the column with this index.
     Values(usize, Fill),
+    /// The values of the column with this index, and anything where it is null.
+    Unfilled(usize),
+    /// Words that are equal where the values of the column with this index are.
+    Words(usize),
     /// 1 where the column with this index is not null, and 0 elsewhere.
     Valid(usize),
     /// The indices of the rows, with the fill where the column is null, if one is given.
@@ -60,19 +77,23 @@ struct Computed {
     of: Option<usize>,
     /// The index of the input that tells which rows have a value, if some rows have none.
     valid: Option<usize>,
+    /// The rows of a derived aggregate, a bit for each, if some rows have no value.
+    mask: Option<Vec<u32>>,
 }
 
 impl Inputs {
-    /// Returns the inputs of all aggregates.
+    /// Returns the inputs of all aggregates. For variances, `ddof` is subtracted from the count of
+    /// values.
     ///
     /// # Errors
-    /// [`InputError::ColumnName`], [`InputError::ColumnType`].
-    pub(super) fn new(batch: &RecordBatch, wanted: &[Wanted]) -> Result<Self> {
-        let mut inputs = Self { columns: Vec::new(), computed: Vec::new() };
+    /// [`InputError::ColumnName`], [`InputError::ColumnType`], errors of mapping texts to ids.
+    pub(super) fn new(device: &Device, batch: &RecordBatch, wanted: &[Wanted], ddof: u32) -> Result<Self> {
+        let mut inputs = Self { columns: Vec::new(), computed: Vec::new(), ddof };
         for Wanted { function, column, name } in wanted {
             let (function, name) = (*function, name.clone());
             if function == Function::CountRows {
-                inputs.computed.push(Computed { name, function, array: None, of: None, valid: None });
+                let of_rows = Computed { name, function, array: None, of: None, valid: None, mask: None };
+                inputs.computed.push(of_rows);
                 continue;
             }
             let number = column_number("the batch", batch, column)?;
@@ -84,6 +105,12 @@ impl Inputs {
                     inputs.input(Content::Valid(number), || Ok(Numbers::U32(nulls.iter().map(u32::from).collect())))
                 })
                 .transpose()?;
+            if function.is_derived() {
+                let of = Some(inputs.derived((device, column, array), number, function, nulls.is_some())?);
+                let mask = nulls.as_ref().map(bits_of);
+                inputs.computed.push(Computed { name, function, array: Some(array.clone()), of, valid, mask });
+                continue;
+            }
             let mut values = |fill| {
                 let values = || {
                     let values = numbers_of(column, array, function)?;
@@ -95,6 +122,7 @@ impl Inputs {
             };
             let of = match function {
                 Function::CountRows | Function::Count => None,
+                Function::CountDistinct | Function::Var | Function::Std | Function::Quantile(_) => None,
                 Function::Sum | Function::Mean => values(Fill::Zero)?,
                 Function::Min => values(Fill::Greatest)?,
                 Function::Max => values(Fill::Least)?,
@@ -108,9 +136,26 @@ impl Inputs {
                     Some(inputs.input(content, rows)?)
                 }
             };
-            inputs.computed.push(Computed { name, function, array: Some(array.clone()), of, valid });
+            inputs.computed.push(Computed { name, function, array: Some(array.clone()), of, valid, mask: None });
         }
         Ok(inputs)
+    }
+
+    /// Returns the index of the input of a derived aggregate.
+    fn derived(
+        &mut self,
+        (device, name, array): (&Device, &str, &ArrayRef),
+        number: usize,
+        function: Function,
+        has_nulls: bool,
+    ) -> Result<usize> {
+        if function == Function::CountDistinct {
+            return self.input(Content::Words(number), || words_of(device, name, array));
+        }
+        check_function(name, array.data_type(), function)?;
+        // Without nulls, sums have the same input.
+        let content = if has_nulls { Content::Unfilled(number) } else { Content::Values(number, Fill::Zero) };
+        self.input(content, || numbers_of(name, array, function))
     }
 
     /// Returns the index of an input, and adds the input if it is missing.
@@ -129,6 +174,7 @@ impl Inputs {
         scratch: &mut Scratch,
         mut query: GroupBy<'q, K>,
     ) -> Result<(Groups<K>, Vec<ArrayRef>)> {
+        query.ddof(self.ddof);
         let asked: Vec<_> = self.computed.iter().map(|computed| self.ask(computed, &mut query)).collect();
         let groups = query.run_on(stream, scratch)?;
         let download = |asked: Option<Asked>| asked.map(|asked| asked.download(stream, &groups)).transpose();
@@ -147,12 +193,19 @@ impl Inputs {
     /// Adds an aggregate to a query. If some rows have no value, also adds the count of rows that
     /// have one, which is the third element. The sum for a mean may then wrap, so the sum of the
     /// values' upper halves is added as the second element.
-    fn ask<'q, K: Key>(&'q self, computed: &Computed, query: &mut GroupBy<'q, K>) -> [Option<Asked>; 3] {
+    fn ask<'q, K: Key>(&'q self, computed: &'q Computed, query: &mut GroupBy<'q, K>) -> [Option<Asked>; 3] {
         let input = |number: usize| &self.columns[number].1;
         let of = match (computed.of.map(input), computed.function) {
             (None, Function::Count) if computed.valid.is_some() => None,
             (None, _) => Some(Asked::U32(query.count())),
             (Some(numbers), Function::Mean) if computed.valid.is_none() => Some(numbers.mean(query)),
+            (Some(numbers), function) if function.is_derived() => {
+                let asked = numbers.derived(query, function);
+                if let Some(mask) = &computed.mask {
+                    query.only(mask);
+                }
+                Some(asked)
+            }
             (Some(numbers), Function::Min | Function::First) => Some(numbers.min(query)),
             (Some(numbers), Function::Max | Function::Last) => Some(numbers.max(query)),
             (Some(numbers), _) => Some(numbers.sum(query)),
@@ -162,6 +215,26 @@ impl Inputs {
         let upper = computed.of.filter(|_| has_upper).and_then(|of| input(of).sum_of_upper(query));
         [of, upper, valid]
     }
+}
+
+/// Returns words that are equal where the values of a column are equal, and anything where it is
+/// null.
+fn words_of(device: &Device, name: &str, array: &ArrayRef) -> Result<Numbers> {
+    let KeyColumn { parts, of_type, .. } = KeyColumn::new(name, array)?;
+    let mut parts = parts.into_iter();
+    match (parts.next(), parts.next()) {
+        (Some(Part::Narrow(words)), None) => Ok(words.into()),
+        (Some(Part::Wide(words)), None) => Ok(words.into()),
+        (Some(Part::Texts(texts)), None) => Ok(ScalarBuffer::<u32>::from(strings::unique(device, &texts)?.ids).into()),
+        _ => Err(no_aggregate(name, &of_type, Function::CountDistinct)),
+    }
+}
+
+/// Returns a bit for each row, which is set if the row is valid.
+fn bits_of(nulls: &NullBuffer) -> Vec<u32> {
+    let mut bits = vec![0; nulls.len().div_ceil(32)];
+    nulls.iter().enumerate().for_each(|(row, is_valid)| bits[row / 32] |= u32::from(is_valid) << (row % 32));
+    bits
 }
 
 /// Returns the numbers of a column for an aggregate.
@@ -178,21 +251,42 @@ fn check_function(name: &str, of_type: &DataType, function: Function) -> Result<
     };
     let is_number = values.is_integer() || matches!(values, DataType::Float32 | DataType::Float64);
     match function {
-        Function::Sum | Function::Mean if !is_number => Err(no_aggregate(name, of_type, function)),
+        Function::Sum | Function::Mean | Function::Var | Function::Std | Function::Quantile(_) if !is_number => {
+            Err(no_aggregate(name, of_type, function))
+        }
         _ => Ok(()),
     }
 }
 
 fn no_aggregate(name: &str, of_type: &DataType, function: Function) -> crate::Error {
+    let cast = "cast the column to integers or floating-point numbers of up to 64 bits";
     let (what, remedy) = match function {
-        Function::Sum => ("no sum", "cast the column to integers or floating-point numbers of up to 64 bits"),
-        Function::Mean => ("no mean", "cast the column to integers or floating-point numbers of up to 64 bits"),
+        Function::Sum => ("no sum", cast),
+        Function::Mean => ("no mean", cast),
+        Function::Var | Function::Std => ("no variance", cast),
+        Function::Quantile(_) => ("no quantile", cast),
+        Function::CountDistinct => ("no count of distinct values", "take values of up to 64 bits, texts or bytes"),
         _ => (
             "no least or greatest value",
             "take numbers of 8 to 64 bits, dates, times or durations, or cast the column to one of these",
         ),
     };
     InputError::ColumnType { column: name.to_owned(), of_type: of_type.to_string(), what, remedy }.into()
+}
+
+impl Numbers {
+    /// Adds a derived aggregate of the numbers to a query.
+    fn derived<'q, K: Key>(&'q self, query: &mut GroupBy<'q, K>, function: Function) -> Asked {
+        of_any_type!(Self, self, values => {
+            let values = &values[..];
+            match function {
+                Function::Var => query.var(values).into(),
+                Function::Std => query.std(values).into(),
+                Function::Quantile(quantile) => query.quantile(values, quantile).into(),
+                _ => query.count_distinct(values).into(),
+            }
+        })
+    }
 }
 
 impl Computed {
@@ -218,6 +312,13 @@ impl Computed {
         let (Some(array), Some(of)) = (&self.array, of.clone()) else { return Ok(count()) };
         Ok(match self.function {
             Function::CountRows | Function::Count => count(),
+            Function::CountDistinct => match of {
+                Numbers::U32(counts) => {
+                    Arc::new(Int64Array::from_iter_values(counts.iter().map(|count| i64::from(*count))))
+                }
+                _ => count(),
+            },
+            Function::Var | Function::Std | Function::Quantile(_) => of.into_array(&DataType::Float64, nulls),
             Function::Sum => {
                 let of_type = match &of {
                     Numbers::U64(_) => DataType::UInt64,

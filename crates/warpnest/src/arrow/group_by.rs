@@ -46,6 +46,7 @@ use std::sync::Arc;
 ///   `Float64`. **Least and greatest** values keep the column's type. They are no NaN if there is a
 ///   number, and −0 is less than 0. **Means** are `Float64`. The mean of integers is the value next
 ///   to the exact mean. **Counts** are `Int64`. **First and last** values are of any type.
+/// - **Variances and quantiles** are `Float64`, of the values that are not null.
 /// - **Order.** Groups are in any order, unless [`ArrowGroupBy::in_order_of_appearance`] is called.
 /// - **Complexity.** A [`GroupBy`] reads Arrow's own memory if there is one key column, of numbers
 ///   or times of 4 or 8 bytes, without nulls. Other keys are first mapped to ids, exactly, by
@@ -57,13 +58,14 @@ pub struct ArrowGroupBy<'q> {
     by: Vec<String>,
     wanted: Vec<Wanted>,
     order: Order,
+    ddof: u32,
 }
 
 impl<'q> ArrowGroupBy<'q> {
     /// Returns a query for the groups of a batch. Key columns must still be named. Without
     /// aggregates the result has the distinct keys.
     pub fn new(batch: &'q RecordBatch) -> Self {
-        Self { batch, by: Vec::new(), wanted: Vec::new(), order: Order::Any }
+        Self { batch, by: Vec::new(), wanted: Vec::new(), order: Order::Any, ddof: 1 }
     }
 
     /// Sets the key columns by their names.
@@ -133,6 +135,49 @@ impl<'q> ArrowGroupBy<'q> {
         self.want(Function::Last, column, name)
     }
 
+    /// Requests the count of distinct values of `column` in each group that are not null. They are
+    /// equal as keys are. The column may have any type of up to 64 bits, or texts or bytes.
+    #[must_use]
+    pub fn count_distinct(self, column: impl Into<String>, name: impl Into<String>) -> Self {
+        self.want(Function::CountDistinct, column, name)
+    }
+
+    /// Requests the variance of `column` in each group: the sum of squares of the deviations from
+    /// the mean, divided by the count of values less 1 ([`ArrowGroupBy::ddof`]). A group with a
+    /// single value has a NaN. The types are the same as for [`ArrowGroupBy::sum`].
+    #[must_use]
+    pub fn var(self, column: impl Into<String>, name: impl Into<String>) -> Self {
+        self.want(Function::Var, column, name)
+    }
+
+    /// Requests the standard deviation of `column` in each group: the square root of
+    /// [`ArrowGroupBy::var`].
+    #[must_use]
+    pub fn std(self, column: impl Into<String>, name: impl Into<String>) -> Self {
+        self.want(Function::Std, column, name)
+    }
+
+    /// Sets the count that is subtracted from the count of values for all variances and standard
+    /// deviations; the default is 1.
+    #[must_use]
+    pub fn ddof(mut self, ddof: u32) -> Self {
+        self.ddof = ddof;
+        self
+    }
+
+    /// Requests the median of `column` in each group.
+    #[must_use]
+    pub fn median(self, column: impl Into<String>, name: impl Into<String>) -> Self {
+        self.quantile(column, 0.5, name)
+    }
+
+    /// Requests a quantile of `column` in each group, from 0 to 1, as [`GroupBy::quantile`] does.
+    /// The types are the same as for [`ArrowGroupBy::sum`].
+    #[must_use]
+    pub fn quantile(self, column: impl Into<String>, quantile: f64, name: impl Into<String>) -> Self {
+        self.want(Function::Quantile(quantile), column, name)
+    }
+
     fn want(mut self, function: Function, column: impl Into<String>, name: impl Into<String>) -> Self {
         self.wanted.push(Wanted { function, column: column.into(), name: name.into() });
         self
@@ -155,9 +200,10 @@ impl<'q> ArrowGroupBy<'q> {
     /// be keys, or do not support an aggregate. [`InputError::SameName`] if two columns of the
     /// result would have the same name. [`Error::Arrow`](crate::Error::Arrow) if Arrow cannot
     /// gather a column. Also the errors of [`GroupBy::run_on`] and
-    /// [`Rows::distinct_on`](crate::relational::Rows::distinct_on).
+    /// [`Rows::distinct_on`](crate::relational::Rows::distinct_on), and of
+    /// [`strings::unique`](crate::strings::unique) for keys or distinct values that are texts.
     pub fn run_on(&self, stream: &Stream, scratch: &mut Scratch) -> Result<RecordBatch> {
-        let Self { batch, by, wanted, order } = self;
+        let Self { batch, by, wanted, order, ddof } = self;
         stream.check_device(scratch.device())?;
         if by.is_empty() {
             return Err(InputError::KeyColumns { left: 0, right: 0 }.into());
@@ -170,7 +216,7 @@ impl<'q> ArrowGroupBy<'q> {
             return Err(InputError::SameName { name, remedy }.into());
         }
         check_items(batch.num_rows())?;
-        let inputs = Inputs::new(batch, wanted)?;
+        let inputs = Inputs::new(scratch.device(), batch, wanted, *ddof)?;
         let keys: Vec<(&String, &ArrayRef)> =
             by.iter().zip(numbers.iter().map(|number| batch.column(*number))).collect();
         let (key_arrays, aggregates) = match &keys[..] {
@@ -182,8 +228,8 @@ impl<'q> ArrowGroupBy<'q> {
         };
         let key_fields = numbers.iter().map(|number| batch.schema_ref().fields()[*number].clone());
         let new_field = |(wanted, array): (&Wanted, &ArrayRef)| {
-            let is_nullable = !matches!(wanted.function, Function::CountRows | Function::Count);
-            FieldRef::new(Field::new(&wanted.name, array.data_type().clone(), is_nullable))
+            let counts = matches!(wanted.function, Function::CountRows | Function::Count | Function::CountDistinct);
+            FieldRef::new(Field::new(&wanted.name, array.data_type().clone(), !counts))
         };
         let fields: Vec<FieldRef> = key_fields.chain(wanted.iter().zip(&aggregates).map(new_field)).collect();
         let arrays = key_arrays.into_iter().chain(aggregates).collect();

@@ -52,6 +52,8 @@ macro_rules! of_any_type {
     };
 }
 
+pub(super) use of_any_type;
+
 /// A type of numbers, with the values for null rows in the order of [`Fill`].
 trait Filled: ArrowNativeType {
     const FILLS: [Self; 3];

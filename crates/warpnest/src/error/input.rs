@@ -105,6 +105,24 @@ pub enum InputError {
     )]
     ForeignAggregate,
 
+    /// Groups cannot be merged.
+    #[error("groups cannot be merged with {what}: {remedy}")]
+    NotMerged {
+        /// What cannot be merged.
+        what: &'static str,
+        /// What to do instead.
+        remedy: &'static str,
+    },
+
+    /// The quantile does not exist.
+    #[error(
+        "the quantile {asked} was asked for, and one is from 0, the least value, to 1, the greatest: divide a percentage by 100"
+    )]
+    Quantile {
+        /// The requested quantile.
+        asked: f64,
+    },
+
     /// A query with a capacity would have to wait for the device before it could go on.
     #[error(
         "a query with a capacity does not wait, and {what} needs that: leave it out, or run the query without a capacity"

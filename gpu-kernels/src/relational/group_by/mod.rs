@@ -11,6 +11,7 @@
 //!    is a group. `bins_write` and `chains_write` write the groups.
 //! 4. [`sort`] is for queries that do not fit on chip: it describes runs of equal keys.
 //! 5. [`means`] divides sums by counts.
+//! 6. [`spreads`] and [`quantiles`] compute what takes a second look at the rows.
 //!
 //! Few rows take none of these steps: [`table`] adds them to one table in the device's memory.
 //! `in_memory` contains the aggregates there.
@@ -37,8 +38,10 @@ mod hot_write;
 mod in_memory;
 pub mod means;
 mod on_chip;
+pub mod quantiles;
 pub mod sample;
 pub mod sort;
+pub mod spreads;
 pub mod table;
 
 pub use aggregates::Wanted;

@@ -43,6 +43,12 @@ pub fn upper_product(a: u32, b: u32) -> u32 {
     ((a as u64 * b as u64) >> 32) as u32
 }
 
+/// Returns the square root, rounded to the nearest number.
+#[inline(always)]
+pub fn square_root(number: f64) -> f64 {
+    number.sqrt()
+}
+
 /// Returns the sum of a product and `addend`, wrapping.
 #[inline(always)]
 pub fn wide_product(a: u32, b: u32, addend: u64) -> u64 {

@@ -89,6 +89,16 @@ pub fn wide_product(a: u32, b: u32, addend: u64) -> u64 {
     sum
 }
 
+/// Returns the square root, rounded to the nearest number.
+#[inline(always)]
+pub fn square_root(number: f64) -> f64 {
+    let root: u64;
+    let bits = number.to_bits();
+    // SAFETY: this only computes, and needs no convergence.
+    unsafe { asm!("sqrt.rn.f64 {}, {};", out(reg64) root, in(reg64) bits, options(pure, nomem, nostack)) };
+    f64::from_bits(root)
+}
+
 /// Expands to the instruction with the scope `$scope`.
 macro_rules! scoped {
     ($scope:ty, $before:literal, $after:expr, $($operands:tt)*) => {

@@ -11,7 +11,7 @@ use arrow_array::{
 use arrow_schema::DataType;
 use arrow_select::take::take;
 use proptest::prelude::*;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use warpnest::arrow::ArrowGroupBy;
 use warpnest::error::InputError;
@@ -85,6 +85,28 @@ fn chosen(groups: &[Vec<usize>], values: &ArrayRef, last: bool) -> ArrayRef {
         row.map(|row| *row as u32)
     });
     take(values, &rows.collect::<UInt32Array>(), None).unwrap()
+}
+
+/// Returns the count of distinct values of each group that are not null. Values are equal if their
+/// bytes are.
+fn distinct(groups: &[Vec<usize>], values: &ArrayRef) -> ArrayRef {
+    let nulls = values.logical_nulls();
+    let word = |row: usize| match values.data_type() {
+        DataType::Float64 => values.as_primitive::<Float64Type>().value(row).to_bits().to_string(),
+        _ => format!("{:?}", values.slice(row, 1)),
+    };
+    let count = |rows: &Vec<usize>| {
+        let valid = rows.iter().filter(|row| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(**row)));
+        valid.map(|row| word(*row)).collect::<HashSet<String>>().len() as i64
+    };
+    Arc::new(groups.iter().map(|rows| Some(count(rows))).collect::<Int64Array>())
+}
+
+/// Returns the median of integers.
+fn median(values: &[i32]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable();
+    f64::from(sorted[(sorted.len() - 1) / 2] + sorted[sorted.len() / 2]) / 2.0
 }
 
 /// Returns the rows of each group, in the order in which their keys first appear.
@@ -186,6 +208,15 @@ fn with_aggregates<'b>(
     ask!(min("tiny"), folded::<Int8Type, Int8Type>(groups, array("tiny"), |values| *values.iter().min().unwrap()));
     let earliest = |values: &[i64]| *values.iter().min().unwrap();
     ask!(min("time"), zoned(folded::<TimestampSecondType, TimestampSecondType>(groups, array("time"), earliest)));
+    for name in ["special", "text"] {
+        query = query.count_distinct(name, format!("distinct_{name}"));
+        expected.push(distinct(groups, array(name)));
+    }
+    let exact = |values: &[f64]| values.iter().map(|value| (value * 4.0) as i32).collect::<Vec<i32>>();
+    ask!(
+        median("exact"),
+        folded::<Float64Type, Float64Type>(groups, array("exact"), |values| median(&exact(values)) / 4.0)
+    );
     for name in ["special", "time", "text", "word"] {
         query = query.first(name, format!("first_{name}")).last(name, format!("last_{name}"));
         expected.extend([chosen(groups, array(name), false), chosen(groups, array(name), true)]);
@@ -240,6 +271,35 @@ fn nulls_of_many_columns_make_groups() {
     assert!(groups.column(columns).as_primitive::<arrow_array::types::Int64Type>().values().iter().all(|n| *n == 2));
 }
 
+#[parameterized]
+fn variances_and_quantiles_ignore_nulls(device: &Device) {
+    let batch = record_batch!(
+        ("k", Int32, [1, 1, 1, 2, 2, 3]),
+        ("x", Float64, [Some(1.0), None, Some(3.0), None, None, Some(5.0)])
+    )
+    .unwrap();
+    let query = || ArrowGroupBy::new(&batch).by(["k"]).in_order_of_appearance();
+    let of_samples = query().var("x", "var").std("x", "std").median("x", "median").quantile("x", 0.25, "low");
+    let found = of_samples.count_distinct("x", "n").var("k", "var k").run(device).unwrap();
+    let expected = record_batch!(
+        ("k", Int32, [1, 2, 3]),
+        ("var", Float64, [Some(2.0), None, Some(f64::NAN)]),
+        ("std", Float64, [Some(std::f64::consts::SQRT_2), None, Some(f64::NAN)]),
+        ("median", Float64, [Some(2.0), None, Some(5.0)]),
+        ("low", Float64, [Some(1.5), None, Some(5.0)]),
+        ("n", Int64, [2, 0, 1]),
+        ("var k", Float64, [0.0, 0.0, f64::NAN])
+    );
+    // Arrow's arrays are equal only if the bits of their NaNs are.
+    for (found, expected) in found.columns().iter().zip(expected.unwrap().columns()) {
+        assert_eq!(format!("{found:?}"), format!("{expected:?}"));
+    }
+    let found = query().ddof(0).var("x", "var").run(device).unwrap();
+    assert_eq!(format!("{:?}", found.column(1)), format!("{:?}", Float64Array::from(vec![Some(1.0), None, Some(0.0)])));
+    let error = query().quantile("x", 2.0, "q").run(device).unwrap_err();
+    assert_eq!(error, Error::Input(InputError::Quantile { asked: 2.0 }));
+}
+
 #[test]
 fn without_aggregates_there_are_the_different_keys() {
     let batch = record_batch!(("a", Utf8, ["x", "y", "x"]), ("b", Int32, [1, 1, 1])).unwrap();
@@ -267,6 +327,8 @@ fn what_cannot_be_aggregated_is_refused() {
     of_type(query().min("t", "first").mean("b", "s"), "t", "no least or greatest value");
     of_type(query().max("b", "s"), "b", "no least or greatest value");
     of_type(query().mean("b", "s"), "b", "no mean");
+    of_type(query().var("t", "s"), "t", "no variance");
+    of_type(query().median("b", "s"), "b", "no quantile");
     assert_eq!(input_error(ArrowGroupBy::new(&batch).count_rows("n")), InputError::KeyColumns { left: 0, right: 0 });
     for twice in [query().count_rows("a"), query().count_rows("n").sum("a", "n"), query().by(["a", "a"])] {
         assert!(matches!(input_error(twice), InputError::SameName { .. }));

@@ -53,6 +53,41 @@ fn a_group_by_that_fails_leaves_no_groups_and_can_be_repeated() {
     check(Method::Hash, Order::ByKey);
 }
 
+#[test]
+fn derived_aggregates_that_fail_leave_no_groups_and_can_be_repeated() {
+    let (device, plan) = planted();
+    let stream = device.stream().unwrap();
+    let keys: Vec<u32> = (0..700u32).map(|row| row.wrapping_mul(0x9e37_79b1) % 90).collect();
+    let values: Vec<u64> = keys.iter().map(|key| u64::from(key / 2)).collect();
+    let (keys_on, values) =
+        (Buffer::from_slice(&device, &keys).unwrap(), Buffer::from_slice(&device, &values).unwrap());
+    let mut query = GroupBy::new(&keys_on);
+    let (count, distinct) = (query.count(), query.count_distinct(&values));
+    let (var, median) = (query.ddof(0).var(&values), query.median(&values));
+    query.order(Order::FirstSeen).seed(5).top(40, median);
+    let call = |(scratch, groups): &mut (Scratch, Groups<u32>)| query.run_into(&stream, scratch, groups);
+    let begin = || {
+        let groups = query.run_on(&stream, &mut Scratch::new(&device)).unwrap();
+        (Scratch::new(&device), groups)
+    };
+    let seen = in_each_operation(&plan, &SINGLE_FAULTS, begin, call, |mut subject, done| {
+        assert!(is_planted(&done.unwrap_err()));
+        let groups = &subject.1;
+        assert!(groups.is_empty() && groups.column(count).unwrap().is_empty());
+        assert!(groups.column(distinct).unwrap().is_empty() && groups.column(median).unwrap().is_empty());
+        call(&mut subject).unwrap();
+        let groups = &subject.1;
+        let found = groups.keys().download(&stream).unwrap();
+        assert_eq!(found.len(), 40);
+        // All rows of a group have the same value.
+        assert_eq!(groups.column(distinct).unwrap().download(&stream).unwrap(), [1; 40]);
+        assert_eq!(groups.column(var).unwrap().download(&stream).unwrap(), [0.0; 40]);
+        let medians: Vec<f64> = found.iter().map(|key| f64::from(key / 2)).collect();
+        assert_eq!(groups.column(median).unwrap().download(&stream).unwrap(), medians);
+    });
+    all_failed(&seen, &[Allocate, Fill, Launch, Record]);
+}
+
 /// Lets each operation of a query for different keys fail. The result must then be empty, and the
 /// next call with the same result and scratch must be right.
 fn check_distinct(keys: &[u32], order: Order) {

@@ -387,6 +387,15 @@ fn what_needs_a_wait_is_refused(device: &Device) {
         query.first(&[1i32, 2]);
     };
     ask(five, "aggregates of many columns");
+    ask(|query| _ = query.count_distinct(&[1u64, 2]), "a count of distinct values");
+    ask(|query| _ = query.var(&[1u64, 2]), "a variance");
+    ask(|query| _ = query.median(&[1f32, 2.0]), "a quantile");
+    let top = |query: &mut GroupBy<'static, u32>| {
+        let count = query.count();
+        query.top(1, count);
+    };
+    ask(top, "the top groups");
+    ask(|query| _ = query.reproducible().sum(&[1f32, 2.0]), "sorting the rows");
 
     let there = elsewhere();
     let error = Unique::of(&[1u32]).run_bounded_into(stream, &mut Scratch::new(&there), &mut found).unwrap_err();

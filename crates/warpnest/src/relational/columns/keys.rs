@@ -70,6 +70,14 @@ impl<'q, K: Key> KeyColumns<'q, K> {
 }
 
 impl<W: KeyWord> KeysOnDevice<'_, W> {
+    /// Returns the count of rows.
+    pub(crate) fn rows(&self) -> usize {
+        match self {
+            Self::One(keys) => keys.len(),
+            Self::Two([lower, _]) => lower.len(),
+        }
+    }
+
     /// Queues encoding the keys to `output`, as words that have the keys' order.
     ///
     /// # Safety

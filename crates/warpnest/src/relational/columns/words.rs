@@ -94,6 +94,14 @@ impl Words {
         })
     }
 
+    /// Returns a reference to the words.
+    pub(crate) fn lent(&self) -> WordsRef<'_> {
+        match self {
+            Self::Narrow(words) => WordsRef::Narrow(words),
+            Self::Wide(words) => WordsRef::Wide(words),
+        }
+    }
+
     /// Gives the memory of the words to the scratch.
     pub(crate) fn give_back(self, scratch: &mut Scratch) {
         match self {

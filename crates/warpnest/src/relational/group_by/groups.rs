@@ -1,9 +1,11 @@
 //! The result of a group-by.
 
 use super::memory::Memory;
+use super::recipe::Recipe;
 use super::wanted::{Aggregate, Download, HostColumn, values};
 use crate::relational::columns::Words;
 use crate::{Buffer, Device, Error, InputError, Key, Result, Stream, Value};
+use std::sync::Arc;
 
 /// The groups of a [`GroupBy`](super::GroupBy), on the device: the key of each group, and a column
 /// for each aggregate, all in the same order.
@@ -11,9 +13,14 @@ use crate::{Buffer, Device, Error, InputError, Key, Result, Stream, Value};
 pub struct Groups<K> {
     pub(in crate::relational) keys: Buffer<K>,
     pub(in crate::relational) columns: Vec<Words>,
+    /// The count of columns that are folded; derived aggregates are in the other columns.
+    pub(super) folded: usize,
     pub(super) report: GroupReport,
     /// The id of the query, which its aggregates contain, too.
     pub(super) query: u64,
+    /// The count of rows of all groups.
+    pub(super) rows: u64,
+    pub(super) recipe: Arc<Recipe>,
 }
 
 /// The groups of a [`GroupBy`](super::GroupBy), on the host: the key of each group, and a column
@@ -26,6 +33,7 @@ pub struct GroupsOnHost<K> {
     /// How the groups were computed.
     pub report: GroupReport,
     columns: Vec<HostColumn>,
+    folded: usize,
     query: u64,
 }
 
@@ -68,10 +76,11 @@ impl GroupReport {
 }
 
 impl<K: Key> Groups<K> {
-    /// Takes the memory, and leaves no groups.
-    pub(super) fn take(&mut self) -> Memory<K::Word> {
-        let columns = self.columns.iter_mut().map(Words::take).collect();
-        Memory { keys: self.keys.take().into_words(), columns }
+    /// Takes the memory, and leaves no groups. The memory of derived aggregates is apart.
+    pub(super) fn take(&mut self) -> (Memory<K::Word>, Vec<Words>) {
+        let mut columns: Vec<Words> = self.columns.iter_mut().map(Words::take).collect();
+        let derived = columns.split_off(self.folded);
+        (Memory { keys: self.keys.take().into_words(), columns }, derived)
     }
 
     /// Sets the count of groups, for which there is memory.
@@ -100,15 +109,17 @@ impl<K: Key> Groups<K> {
     /// # Errors
     /// [`InputError::ForeignAggregate`] if the aggregate belongs to another query.
     pub fn column<T: Value>(&self, aggregate: Aggregate<T>) -> Result<&Buffer<T>> {
-        let words = self.columns.get(aggregate.number).filter(|_| aggregate.query == self.query);
+        let words = aggregate.place.among(&self.columns, self.folded).filter(|_| aggregate.query == self.query);
         words.and_then(values).ok_or(Error::Input(InputError::ForeignAggregate))
     }
 
     /// Returns the groups on the host. `downloads` contains a function for each aggregate.
-    pub(super) fn on_host(&self, stream: &Stream, downloads: &[Download]) -> Result<GroupsOnHost<K>> {
+    pub(super) fn on_host(&self, stream: &Stream, downloads: &[Vec<Download>; 2]) -> Result<GroupsOnHost<K>> {
+        let downloads = downloads.iter().flatten();
         let columns = self.columns.iter().zip(downloads).map(|(words, download)| download(words, stream));
         let columns = columns.collect::<Result<_>>()?;
-        Ok(GroupsOnHost { keys: self.keys.download(stream)?, report: self.report, columns, query: self.query })
+        let Self { folded, report, query, .. } = *self;
+        Ok(GroupsOnHost { keys: self.keys.download(stream)?, report, columns, folded, query })
     }
 
     /// Returns the keys, and the aggregates in the requested order.
@@ -154,7 +165,7 @@ impl<K> GroupsOnHost<K> {
     /// # Errors
     /// As for [`Groups::column`].
     pub fn column<T: Value>(&self, aggregate: Aggregate<T>) -> Result<&[T]> {
-        let column = self.columns.get(aggregate.number).filter(|_| aggregate.query == self.query);
+        let column = aggregate.place.among(&self.columns, self.folded).filter(|_| aggregate.query == self.query);
         let column = column.and_then(|column| column.downcast_ref::<Vec<T>>()).map(Vec::as_slice);
         column.ok_or(Error::Input(InputError::ForeignAggregate))
     }

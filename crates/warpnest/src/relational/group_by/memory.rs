@@ -19,18 +19,18 @@ pub(in crate::relational) type Grouped<K> = (Buffer<K>, Vec<Words>);
 impl<K: KeyWord> Memory<K> {
     /// Returns empty memory, which grows later.
     pub(super) fn new(query: &Query<'_>, device: &Device) -> Result<Self> {
-        let column = |wanted: &Wanted| {
-            let is_wide = match *wanted {
-                Wanted::Count => false,
-                Wanted::Sum(_) | Wanted::SumOfUpper(_) | Wanted::Mean(_) => true,
-                Wanted::Min(column) | Wanted::Max(column) | Wanted::First(column) | Wanted::Last(column) => {
-                    query.columns[column].bits == 64
-                }
-            };
-            Words::uninitialized(device, is_wide, 0)
+        let column = |is_wide: bool| Words::uninitialized(device, is_wide, 0);
+        Ok(Self { keys: Buffer::uninitialized(device, 0)?, columns: columns_of(query, column)? })
+    }
+
+    /// Returns memory of the scratch, which grows later.
+    pub(super) fn lent(query: &Query<'_>, scratch: &mut Scratch) -> Result<Self> {
+        let keys = scratch.lend(0)?;
+        let column = |is_wide: bool| match is_wide {
+            true => scratch.lend(0).map(Words::Wide),
+            false => scratch.lend(0).map(Words::Narrow),
         };
-        let columns = query.wanted.iter().map(column).collect::<Result<_>>()?;
-        Ok(Self { keys: Buffer::uninitialized(device, 0)?, columns })
+        Ok(Self { keys, columns: columns_of(query, column)? })
     }
 
     /// Returns buffers of keys and aggregates for `groups` groups, whose contents are unspecified.
@@ -42,6 +42,18 @@ impl<K: KeyWord> Memory<K> {
         }
         Ok((self.keys, self.columns))
     }
+}
+
+/// Returns the memory for each aggregate of a query, except derived ones.
+fn columns_of(query: &Query<'_>, column: impl FnMut(bool) -> Result<Words>) -> Result<Vec<Words>> {
+    let is_wide = |wanted: &Wanted| match *wanted {
+        Wanted::Count => false,
+        Wanted::Sum(_) | Wanted::SumOfUpper(_) | Wanted::Mean(_) => true,
+        Wanted::Min(column) | Wanted::Max(column) | Wanted::First(column) | Wanted::Last(column) => {
+            query.columns[column].bits == 64
+        }
+    };
+    query.wanted.iter().map(is_wide).map(column).collect()
 }
 
 /// Sorts `by`, and returns it with the keys and columns in the same order.

@@ -1,11 +1,14 @@
 //! Group-by: aggregates of the rows of each key.
 //!
-//! [`GroupBy`] (`query`) takes the columns and the `wanted` aggregates, and chooses between `sort`,
-//! which works for every query, and `on_chip`, whose groups `hot_and_bins` computes. There a
-//! `sample` of the keys decides which rows `hot` aggregates in one pass, and which are split into
-//! `bins`, whose sizes `bins_plan` computes beforehand. Few rows need no sample: all of them are
-//! added to one `table` in the device's memory. So are any rows if the result is [`Bounded`], since
-//! nothing else does without a wait. [`GroupsOnHost`] and [`Groups`] are the results.
+//! [`GroupBy`] (`query`) takes the columns and the `wanted` aggregates (`requests`). `compute`
+//! chooses between `sort`, which works for every query, and `on_chip`, whose groups `hot_and_bins`
+//! computes. There a `sample` of the keys decides which rows `hot` aggregates in one pass, and
+//! which are split into `bins`, whose sizes `bins_plan` computes beforehand. Few rows need no
+//! sample: all of them are added to one `table` in the device's memory. So are any rows if the
+//! result is [`Bounded`], since nothing else does without a wait. `derived` aggregates follow when
+//! the groups are known; then only the `top` groups are kept, if that is wanted.
+//! [`GroupsOnHost`] and [`Groups`] are the results. `merge` combines the groups of parts of the
+//! rows, by the `recipe` of their queries.
 //! The kernels are in modules of the same names in `gpu_kernels::relational::group_by`.
 //!
 //! This module uses no map or set, because maps use it to merge the rows of each key (`combined`).
@@ -14,6 +17,8 @@ mod bins;
 mod bins_plan;
 pub(super) mod bounded;
 pub(crate) mod combined;
+mod compute;
+mod derived;
 pub(crate) mod exposed;
 mod folds;
 mod groups;
@@ -21,12 +26,16 @@ mod hot;
 mod hot_and_bins;
 mod listed;
 pub(super) mod memory;
+mod merge;
 mod on_chip;
 pub(super) mod outputs;
 pub(super) mod query;
+mod recipe;
+mod requests;
 pub(crate) mod sample;
 mod sort;
 pub(super) mod table;
+mod top;
 mod wanted;
 
 pub use bounded::Bounded;

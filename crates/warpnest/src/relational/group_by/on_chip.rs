@@ -26,6 +26,8 @@ impl Query<'_> {
     pub(super) fn check_bounded(&self) -> Result<()> {
         let what = match self {
             _ if self.order != Order::Any => "an order of the groups",
+            _ if self.top.is_some() => "the top groups",
+            _ if !self.derived.is_empty() => "a count of distinct values, a variance or a quantile",
             _ if Folds::of(self).passes(MOST_WORDS).len() > 1 => "aggregates of many columns",
             _ => return Ok(()),
         };

@@ -1,24 +1,21 @@
 //! The query of a group-by.
 
 use super::bounded::{Bounded, Rows};
+use super::compute::{How, grouped};
+use super::derived::derive;
 use super::groups::{GroupReport, Groups, GroupsOnHost, Method};
 use super::memory::Memory;
 use super::on_chip::{Way, group_on_chip};
-use super::sort::{SortInput, group_sorted};
-use super::table::fits_table;
-use super::wanted::{Aggregate, Order, Query, Wanted};
-use crate::hash::random_seed;
-use crate::primitives::{Number, Scratch, check_items};
-use crate::relational::columns::{Column, IntoColumn, KeyColumns, KeysOnDevice, WordsOf, typed};
-use crate::{Buffer, Device, Error, InputError, Key, Result, Stream, Value};
-use gpu_kernels::column_values::ColumnParams;
+use super::recipe::Recipe;
+use super::sort::SortInput;
+use super::top::kept;
+use super::wanted::{Order, Query};
+use crate::primitives::{Scratch, check_items};
+use crate::relational::columns::{IntoColumn, KeyColumns, KeysOnDevice, Words, WordsOf, typed};
+use crate::{Buffer, Device, Error, InputError, Key, Result, Stream};
 use gpu_kernels::plain::PlainHalf;
-use gpu_kernels::primitives::reduce::SumKind;
 use std::fmt;
-
-/// The fewest rows that are aggregated on chip where they do not go to one table: on cores. With
-/// fewer rows, the sample alone takes as long as sorting.
-const MIN_HASHED_ROWS: u64 = 1 << 16;
+use std::sync::Arc;
 
 /// A group-by: rows with equal keys form a group, for which counts, and sums, least, greatest,
 /// mean, first and last values are computed.
@@ -40,22 +37,23 @@ const MIN_HASHED_ROWS: u64 = 1 << 16;
 /// which also read the keys.
 ///
 /// - **Sums** of integers are 64 bits wide and wrap. Sums of floating-point numbers are `f64`. They
-///   are added in any order, so that the last bits may differ from run to run, except with
-///   [`Method::Sort`]: that adds in the same order in every run on one device.
+///   are added in any order, so that the last bits may differ from run to run, unless
+///   [`GroupBy::reproducible`] is called.
 /// - **Least and greatest values.** A NaN is the result only if all values are NaNs
 ///   ([`GroupBy::skip_nans`]). −0 is less than 0.
 /// - **Means** are `f64`. For integers it is the `f64` next to the exact mean, and for
 ///   floating-point numbers the sum divided by the count of rows.
 /// - **First and last values** come from the group's first and last row.
+/// - **Counts of distinct values, variances, quantiles** are derived: they take further passes over
+///   the rows, after the groups are known.
 ///
 /// Rows are aggregated on chip, unless they are few and on cores, or their keys are too skewed for
 /// it; then they are sorted ([`Method`]). The scratch takes 24 to 36 bytes per row with 32-bit keys
 /// and values, and up to three times the bytes of each further column.
 pub struct GroupBy<'q, K> {
     keys: KeyColumns<'q, K>,
-    query: Query<'q>,
-    method: Method,
-    seed: Option<u64>,
+    pub(super) query: Query<'q>,
+    how: How,
 }
 
 impl<'q, K: Key> GroupBy<'q, K> {
@@ -66,7 +64,8 @@ impl<'q, K: Key> GroupBy<'q, K> {
     }
 
     fn of(keys: KeyColumns<'q, K>) -> Self {
-        Self { keys, query: Query::new(), method: Method::Auto, seed: None }
+        let how = How { method: Method::Auto, seed: None, is_reproducible: false };
+        Self { keys, query: Query::new(), how }
     }
 
     /// Sets the order of the groups; the default is [`Order::Any`].
@@ -83,75 +82,27 @@ impl<'q, K: Key> GroupBy<'q, K> {
         self
     }
 
-    /// Requests the count of rows of each group.
-    pub fn count(&mut self) -> Aggregate<u32> {
-        self.query.add(Wanted::Count)
+    /// Sets the count that is subtracted from the count of rows for all variances and standard
+    /// deviations of the query; the default is 1. A group that has no more rows has a NaN.
+    pub fn ddof(&mut self, ddof: u32) -> &mut Self {
+        self.query.ddof = ddof;
+        self
     }
 
-    /// Requests the sum of `values` in each group.
-    pub fn sum<T: Number>(&mut self, values: impl IntoColumn<'q, T>) -> Aggregate<T::Sum> {
-        let column = self.numbers(values.into_column());
-        self.query.add(Wanted::Sum(column))
-    }
-
-    /// Requests the least of `values` in each group.
-    pub fn min<T: Number>(&mut self, values: impl IntoColumn<'q, T>) -> Aggregate<T> {
-        let column = self.numbers(values.into_column());
-        self.query.add(Wanted::Min(column))
-    }
-
-    /// Requests the greatest of `values` in each group.
-    pub fn max<T: Number>(&mut self, values: impl IntoColumn<'q, T>) -> Aggregate<T> {
-        let column = self.numbers(values.into_column());
-        self.query.add(Wanted::Max(column))
-    }
-
-    /// Requests the sum of the upper halves of `values`. Together with the wrapping sum, it
-    /// determines the exact sum.
-    #[cfg(feature = "arrow")]
-    pub(crate) fn sum_of_upper<T: Number<Word = u64>>(&mut self, values: impl IntoColumn<'q, T>) -> Aggregate<T::Sum> {
-        let column = self.numbers(values.into_column());
-        self.query.add(Wanted::SumOfUpper(column))
-    }
-
-    /// Requests the mean of `values` in each group.
-    pub fn mean<T: Number>(&mut self, values: impl IntoColumn<'q, T>) -> Aggregate<f64> {
-        let column = self.numbers(values.into_column());
-        self.query.add(Wanted::Mean(column))
-    }
-
-    /// Requests the value of each group's first row.
-    pub fn first<T: Value>(&mut self, values: impl IntoColumn<'q, T>) -> Aggregate<T> {
-        let column = self.query.column(values.into_column(), None);
-        self.query.add(Wanted::First(column))
-    }
-
-    /// Requests the value of each group's last row.
-    pub fn last<T: Value>(&mut self, values: impl IntoColumn<'q, T>) -> Aggregate<T> {
-        let column = self.query.column(values.into_column(), None);
-        self.query.add(Wanted::Last(column))
-    }
-
-    /// Requests an aggregate of words that represent numbers of another type.
-    pub(super) fn of_words<T: Value>(
-        &mut self,
-        values: &'q Buffer<T>,
-        numbers: (ColumnParams, SumKind),
-        wanted: fn(usize) -> Wanted,
-    ) {
-        let column = self.query.column(values.into_column(), Some(numbers));
-        self.query.add::<T>(wanted(column));
-    }
-
-    fn numbers<T: Number>(&mut self, values: Column<'q, T>) -> usize {
-        self.query.column(values, Some((T::COLUMN, T::SUM_KIND)))
+    /// Requests that sums, means and variances of floating-point numbers have the same bits each
+    /// time that the same rows are grouped on one device: queries with sums or means of such
+    /// numbers then sort the rows ([`Method::Sort`]), because that adds them in a fixed order.
+    /// Other queries take no longer.
+    pub fn reproducible(&mut self) -> &mut Self {
+        self.how.is_reproducible = true;
+        self
     }
 
     /// Sets the method that computes the groups; the default is [`Method::Auto`]. Rows are sorted
     /// even with [`Method::Hash`] if that cannot answer the query, or if the rows are too many or
     /// their keys too skewed. The report tells the method that was used.
     pub fn method(&mut self, method: Method) -> &mut Self {
-        self.method = method;
+        self.how.method = method;
         self
     }
 
@@ -159,7 +110,7 @@ impl<'q, K: Key> GroupBy<'q, K> {
     /// same seed, the same rows are computed in the same way. But if several keys are equally rare,
     /// a different one of them may count as frequent.
     pub fn seed(&mut self, seed: u64) -> &mut Self {
-        self.seed = Some(seed);
+        self.how.seed = Some(seed);
         self
     }
 
@@ -199,12 +150,14 @@ impl<'q, K: Key> GroupBy<'q, K> {
         groups.keys.check_device("the groups", scratch.device())?;
         groups.set_length(0);
         // Even a small allocation would take as long as grouping millions of rows.
-        *groups = self.run_with(stream, scratch, groups.take())?;
+        *groups = self.run_in(stream, scratch, groups.take())?;
         Ok(())
     }
 
     fn check_own(&self, groups: &Groups<K>) -> Result<()> {
-        let is_own = groups.query == self.query.number && groups.columns.len() == self.query.wanted.len();
+        let Query { number, wanted, derived, .. } = &self.query;
+        let lengths = [groups.folded, groups.columns.len() - groups.folded];
+        let is_own = groups.query == *number && lengths == [wanted.len(), derived.len()];
         if is_own { Ok(()) } else { Err(Error::Input(InputError::ForeignAggregate)) }
     }
 
@@ -244,7 +197,10 @@ impl<'q, K: Key> GroupBy<'q, K> {
         let device = scratch.device().clone();
         let Memory { columns, .. } = Memory::<K::Word>::new(&self.query, &device)?;
         let keys = Buffer::zeroed(&device, capacity)?;
-        let groups = Groups { keys, columns, report: GroupReport::of(Method::Hash), query: self.query.number };
+        let folded = columns.len();
+        let report = GroupReport::of(Method::Hash);
+        let recipe = Arc::new(Recipe::of(&self.query));
+        let groups = Groups { keys, columns, folded, report, query: self.query.number, rows: 0, recipe };
         let rows = Rows { name: "groups", set_length: Groups::set_length };
         let mut groups = Bounded::new(&device, capacity, groups, rows)?;
         self.run_bounded_into(stream, scratch, &mut groups)?;
@@ -264,19 +220,20 @@ impl<'q, K: Key> GroupBy<'q, K> {
         scratch: &mut Scratch,
         groups: &mut Bounded<Groups<K>>,
     ) -> Result<()> {
-        let Self { query, method, seed, .. } = self;
-        if *method == Method::Sort {
+        let Self { query, how, .. } = self;
+        if how.method_for(query) == Method::Sort {
             return Err(InputError::NotBounded { what: "sorting the rows" }.into());
         }
         query.check_bounded()?;
         self.check_own(groups.memory())?;
         groups.check_device(scratch.device())?;
         let columns = self.columns_on(stream, scratch.device())?;
+        let rows = columns.rows;
         groups.refill(|groups, bound| {
-            let (how, memory) = ((seed.unwrap_or_else(random_seed), Way::Table(Some(bound))), groups.take());
+            let (how, (memory, _)) = ((how.seed(), Way::Table(Some(bound))), groups.take());
             let (computed, _) = group_on_chip(stream, scratch, query, &columns.input(), memory, how)?;
             if let Some((keys, columns)) = computed {
-                (groups.keys, groups.columns) = (typed(keys), columns);
+                (groups.keys, groups.columns, groups.rows) = (typed(keys), columns, rows);
             }
             Ok(())
         })
@@ -300,32 +257,35 @@ impl<'q, K: Key> GroupBy<'q, K> {
         &self,
         stream: &Stream,
         scratch: &mut Scratch,
-        mut memory: Memory<K::Word>,
+        memory: Memory<K::Word>,
     ) -> Result<Groups<K>> {
-        let Self { query, method, seed, .. } = self;
-        let device = scratch.device().clone();
-        let columns = self.columns_on(stream, &device)?;
-        let (input, rows) = (columns.input(), columns.rows);
-        let mut report = GroupReport::of(Method::Sort);
-        let way = match method {
-            Method::Auto if fits_table(stream.machine(), rows) => Some(Way::Table(None)),
-            Method::Auto => (rows >= MIN_HASHED_ROWS).then_some(Way::HotAndBins),
-            Method::Hash => (rows != 0).then_some(Way::HotAndBins),
-            Method::Sort => None,
-        };
-        if let Some(way) = way {
-            let seed = seed.unwrap_or_else(random_seed);
-            let (computed, of_chip) = group_on_chip(stream, scratch, query, &input, memory, (seed, way))?;
-            report.estimated_groups = Some(of_chip.estimated_groups);
-            report.overflowed = of_chip.overflowed;
-            if let Some((keys, columns)) = computed {
-                report = GroupReport { method: Method::Hash, hot_rows: of_chip.hot_rows, ..report };
-                return Ok(Groups { keys: typed(keys), columns, report, query: query.number });
-            }
-            memory = Memory::new(query, &device)?;
+        let derived = self.query.derived.iter().map(|derived| derived.is_wide());
+        let derived =
+            derived.map(|is_wide| Words::uninitialized(scratch.device(), is_wide, 0)).collect::<Result<_>>()?;
+        self.run_in(stream, scratch, (memory, derived))
+    }
+
+    /// Computes the groups in the given memory; the memory of derived aggregates is apart.
+    fn run_in(
+        &self,
+        stream: &Stream,
+        scratch: &mut Scratch,
+        (memory, derived): (Memory<K::Word>, Vec<Words>),
+    ) -> Result<Groups<K>> {
+        let Self { query, how, .. } = self;
+        query.check_derived()?;
+        query.check_top()?;
+        let columns = self.columns_on(stream, scratch.device())?;
+        let input = columns.input();
+        let ((mut keys, mut columns), report) = grouped(stream, scratch, (query, *how), &input, memory)?;
+        let derived = derive(stream, scratch, (query, *how), &input, &keys, derived)?;
+        let folded = columns.len();
+        columns.extend(derived);
+        if let Some(top) = query.top {
+            (keys, columns) = kept(stream, scratch, top, (keys, columns), folded)?;
         }
-        let (keys, columns) = group_sorted(stream, scratch, query, input, memory)?;
-        Ok(Groups { keys: typed(keys), columns, report, query: query.number })
+        let (rows, recipe) = (input.rows, Arc::new(Recipe::of(query)));
+        Ok(Groups { keys: typed(keys), columns, folded, report, query: query.number, rows, recipe })
     }
 }
 

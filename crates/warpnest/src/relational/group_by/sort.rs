@@ -34,7 +34,7 @@ pub(super) fn group_sorted<K: KeyWord + ValueWord>(
     stream: &Stream,
     scratch: &mut Scratch,
     query: &Query<'_>,
-    input: SortInput<'_, '_, K>,
+    input: &SortInput<'_, '_, K>,
     memory: Memory<K>,
 ) -> Result<Grouped<K>> {
     let device = scratch.device().clone();
@@ -43,18 +43,18 @@ pub(super) fn group_sorted<K: KeyWord + ValueWord>(
     }
     let mut folded = (0..query.columns.len()).filter(|&column| query.is_folded(column));
     let rides = match (query.needs_rows(), folded.next(), folded.next()) {
-        (false, None, _) => return sorted_with::<K, Nothing>(stream, scratch, query, &input, (None, None), memory),
+        (false, None, _) => return sorted_with::<K, Nothing>(stream, scratch, query, input, (None, None), memory),
         (false, Some(column), None) => Some(column),
         _ => None,
     };
     match rides.map(|column| &input.values[column]) {
         Some(WordsOf::Narrow(words)) => {
-            sorted_with::<K, u32>(stream, scratch, query, &input, (Some(words), rides), memory)
+            sorted_with::<K, u32>(stream, scratch, query, input, (Some(words), rides), memory)
         }
         Some(WordsOf::Wide(words)) => {
-            sorted_with::<K, u64>(stream, scratch, query, &input, (Some(words), rides), memory)
+            sorted_with::<K, u64>(stream, scratch, query, input, (Some(words), rides), memory)
         }
-        None => sorted_with::<K, u32>(stream, scratch, query, &input, (None, None), memory),
+        None => sorted_with::<K, u32>(stream, scratch, query, input, (None, None), memory),
     }
 }
 

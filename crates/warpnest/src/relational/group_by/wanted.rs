@@ -29,8 +29,27 @@ pub enum Order {
 #[derive(Debug)]
 pub struct Aggregate<T> {
     pub(super) query: u64,
-    pub(super) number: usize,
+    pub(super) place: Place,
     values: PhantomData<fn() -> T>,
+}
+
+/// The place of an aggregate: its index among the aggregates of its kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// The aggregate is folded, row by row.
+    Folded(usize),
+    /// The aggregate is derived, after the groups are known.
+    Derived(usize),
+}
+
+impl Place {
+    /// Returns the column of the aggregate. The first `folded` columns are folded aggregates.
+    pub(super) fn among<C>(self, columns: &[C], folded: usize) -> Option<&C> {
+        match self {
+            Self::Folded(number) => columns[..folded].get(number),
+            Self::Derived(number) => columns[folded..].get(number),
+        }
+    }
 }
 
 impl<T> Clone for Aggregate<T> {
@@ -71,9 +90,16 @@ pub(super) struct Query<'q> {
     pub number: u64,
     pub columns: Vec<ValueColumn<'q>>,
     pub wanted: Vec<Wanted>,
-    /// The function for each aggregate that copies it to the host.
-    pub downloads: Vec<Download>,
+    pub derived: Vec<Derived>,
+    /// The rows of each derived aggregate, a bit for each row; all rows if there are none.
+    pub masks: Vec<Option<Column<'q, u32>>>,
+    /// The function for each aggregate that copies it to the host, first the folded ones.
+    pub downloads: [Vec<Download>; 2],
     pub order: Order,
+    /// The groups that are kept; all if there is none.
+    pub top: Option<Top>,
+    /// The count that is subtracted from the count of rows for a variance.
+    pub ddof: u32,
     /// Whether a NaN is the least or greatest value only of a group without numbers.
     pub skips_nans: bool,
 }
@@ -82,14 +108,22 @@ impl<'q> Query<'q> {
     pub(super) fn new() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let (columns, wanted, downloads) = (Vec::new(), Vec::new(), Vec::new());
-        Self { number, columns, wanted, downloads, order: Order::Any, skips_nans: true }
+        let (columns, wanted, derived, downloads) = (Vec::new(), Vec::new(), Vec::new(), Default::default());
+        let (masks, order, top) = (Vec::new(), Order::Any, None);
+        Self { number, columns, wanted, derived, masks, downloads, order, top, ddof: 1, skips_nans: true }
     }
 
     pub(super) fn add<T: Value>(&mut self, wanted: Wanted) -> Aggregate<T> {
         self.wanted.push(wanted);
-        self.downloads.push(download::<T>);
-        Aggregate { query: self.number, number: self.wanted.len() - 1, values: PhantomData }
+        self.downloads[0].push(download::<T>);
+        Aggregate { query: self.number, place: Place::Folded(self.wanted.len() - 1), values: PhantomData }
+    }
+
+    pub(super) fn derive<T: Value>(&mut self, derived: Derived) -> Aggregate<T> {
+        self.derived.push(derived);
+        self.masks.push(None);
+        self.downloads[1].push(download::<T>);
+        Aggregate { query: self.number, place: Place::Derived(self.derived.len() - 1), values: PhantomData }
     }
 
     /// Returns the index of a column of values, which is added unless the query has it already.
@@ -110,6 +144,16 @@ impl<'q> Query<'q> {
             *held = held.or(numbers);
             return number;
         }
+        self.add_column(values, numbers)
+    }
+
+    /// Adds a column of values, and returns its index.
+    pub(super) fn add_column<T: Value>(
+        &mut self,
+        values: Column<'q, T>,
+        numbers: Option<(ColumnParams, SumKind)>,
+    ) -> usize {
+        let (address, rows, bits) = (values.address(), values.rows(), T::Word::BITS);
         let lend = move |device: &Device| Ok(WordsOf::new::<T>(values.on_device(device)?));
         self.columns.push(ValueColumn { address, rows, bits, numbers, lend: Box::new(lend) });
         self.columns.len() - 1
@@ -132,6 +176,12 @@ impl Query<'_> {
     pub(super) fn has_wide_mean(&self, column: usize) -> bool {
         let is_integer = matches!(self.columns[column].numbers, Some((_, SumKind::Unsigned | SumKind::Signed)));
         is_integer && self.columns[column].bits == 64 && self.wanted.contains(&Wanted::Mean(column))
+    }
+
+    /// Returns whether sums or means of floating-point numbers are wanted.
+    pub(super) fn adds_floats(&self) -> bool {
+        let is_float = |column: usize| matches!(self.columns[column].numbers, Some((_, SumKind::Float)));
+        self.wanted.iter().any(|wanted| matches!(*wanted, Wanted::Sum(of) | Wanted::Mean(of) if is_float(of)))
     }
 
     /// Returns whether the indices of rows are needed, even if the query has only one column.
@@ -178,4 +228,45 @@ pub(super) enum Wanted {
     Mean(usize),
     First(usize),
     Last(usize),
+}
+
+/// A requested aggregate that is computed after the groups, with the index of its column.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Derived {
+    CountDistinct(usize),
+    /// The variance, or with `is_root` the standard deviation.
+    Spread {
+        column: usize,
+        is_root: bool,
+    },
+    Quantile {
+        column: usize,
+        quantile: f64,
+    },
+}
+
+impl Derived {
+    /// Returns the index of the column.
+    pub(super) fn column(self) -> usize {
+        match self {
+            Self::CountDistinct(column) | Self::Spread { column, .. } | Self::Quantile { column, .. } => column,
+        }
+    }
+
+    /// Returns whether the aggregate has words of 64 bits.
+    pub(super) fn is_wide(self) -> bool {
+        !matches!(self, Self::CountDistinct(_))
+    }
+}
+
+/// The groups that a query keeps.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Top {
+    /// The most groups.
+    pub count: usize,
+    /// The id of the aggregate's query.
+    pub query: u64,
+    pub place: Place,
+    /// The type of the aggregate.
+    pub column: ColumnParams,
 }
