@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use std::sync::Arc;
 use warpnest::primitives::Number;
 use warpnest::relational::{Aggregate, GroupBy, Groups, Order};
-use warpnest::{Key, Result, Value};
+use warpnest::{Key, Result};
 
 /// A column of values, of one of the numeric types.
 enum Values<'c> {
@@ -65,10 +65,15 @@ enum Operation {
     Mean,
     First,
     Last,
+    Distinct,
+    Var,
+    Std,
+    Quantile(f64),
 }
 
 impl Operation {
-    fn of(name: &str) -> PyResult<Self> {
+    /// Returns the operation of this name. A quantile has a number, too.
+    fn of(name: &str, quantile: f64) -> PyResult<Self> {
         Ok(match name {
             "count" => Self::Count,
             "sum" => Self::Sum,
@@ -77,6 +82,11 @@ impl Operation {
             "mean" => Self::Mean,
             "first" => Self::First,
             "last" => Self::Last,
+            "nunique" => Self::Distinct,
+            "var" => Self::Var,
+            "std" => Self::Std,
+            "median" => Self::Quantile(0.5),
+            "quantile" => Self::Quantile(quantile),
             _ => return Err(pyo3::exceptions::PyValueError::new_err(format!("there is no aggregate {name:?}"))),
         })
     }
@@ -85,33 +95,52 @@ impl Operation {
 /// A function that returns an aggregate of the groups.
 type Find<K> = Box<dyn Fn(&Call, &Arc<Groups<K>>) -> Result<Array>>;
 
-fn find<K: Key + Send + Sync, T: Value>(aggregate: Aggregate<T>) -> Find<K> {
-    Box::new(move |call, groups| {
+/// A function that lets a query keep the groups with the greatest values of an aggregate.
+type Keep<K> = Box<dyn Fn(&mut GroupBy<'_, K>, usize)>;
+
+/// A requested aggregate.
+struct Asked<K> {
+    find: Find<K>,
+    keep: Keep<K>,
+}
+
+fn asked<K: Key + Send + Sync, T: Number>(aggregate: Aggregate<T>) -> Asked<K> {
+    let find: Find<K> = Box::new(move |call, groups| {
         let column = groups.column(aggregate)?;
         // The array owns `groups`, which owns the memory of the column.
         Ok(Array::within::<T>(call, column.address(), column.len(), groups.clone()))
-    })
+    });
+    Asked { find, keep: Box::new(move |query, count| _ = query.top(count, aggregate)) }
 }
 
-fn ask<'q, K: Key + Send + Sync, T: Number>(
+fn ask<'q, K: Key + Send + Sync, T: Number<Sum: Number>>(
     query: &mut GroupBy<'q, K>,
     values: &'q Lent<'_, T>,
     operation: Operation,
-) -> Find<K> {
+) -> Asked<K> {
     let values = &**values;
     match operation {
-        Operation::Count => find(query.count()),
-        Operation::Sum => find(query.sum(values)),
-        Operation::Min => find(query.min(values)),
-        Operation::Max => find(query.max(values)),
-        Operation::Mean => find(query.mean(values)),
-        Operation::First => find(query.first(values)),
-        Operation::Last => find(query.last(values)),
+        Operation::Count => asked(query.count()),
+        Operation::Sum => asked(query.sum(values)),
+        Operation::Min => asked(query.min(values)),
+        Operation::Max => asked(query.max(values)),
+        Operation::Mean => asked(query.mean(values)),
+        Operation::First => asked(query.first(values)),
+        Operation::Last => asked(query.last(values)),
+        Operation::Distinct => asked(query.count_distinct(values)),
+        Operation::Var => asked(query.var(values)),
+        Operation::Std => asked(query.std(values)),
+        Operation::Quantile(quantile) => asked(query.quantile(values, quantile)),
     }
 }
 
+/// The settings of a query: the order, and whether NaNs are skipped; the count that variances
+/// subtract from the count of rows; whether sums are reproducible; and the most groups, with the
+/// index of the aggregate by which they are kept.
+type Settings = ((String, bool), u32, bool, Option<(usize, usize)>);
+
 /// Returns the distinct keys and the aggregates of each key. `wanted` has the name and the column
-/// index of each aggregate. `order` also says whether NaNs are skipped.
+/// index of each aggregate, and the number of a quantile.
 #[pyfunction]
 pub fn group_by(
     py: Python<'_>,
@@ -119,20 +148,14 @@ pub fn group_by(
     keys: Column,
     kind: &str,
     columns: Vec<(Column, String)>,
-    wanted: Vec<(String, usize)>,
-    order: (String, bool),
+    wanted: Vec<(String, usize, f64)>,
+    settings: Settings,
 ) -> PyResult<(Array, Vec<Array>)> {
-    let (order, skips_nans) = order;
-    let order = match order.as_str() {
-        "sorted" => Order::ByKey,
-        "first" => Order::FirstSeen,
-        _ => Order::Any,
-    };
     let columns = columns.into_iter().map(|(column, kind)| Ok((column, Kind::of(&kind)?)));
     let columns: Vec<(Column, Kind)> = columns.collect::<PyResult<_>>()?;
-    let wanted = wanted.into_iter().map(|(name, column)| Ok((Operation::of(&name)?, column)));
+    let wanted = wanted.into_iter().map(|(name, column, quantile)| Ok((Operation::of(&name, quantile)?, column)));
     let wanted: Vec<(Operation, usize)> = wanted.collect::<PyResult<_>>()?;
-    with_key!(kind, K => call::run(py, target, |call| grouped::<K>(call, keys, &columns, &wanted, (order, skips_nans))))
+    with_key!(kind, K => call::run(py, target, |call| grouped::<K>(call, keys, &columns, &wanted, &settings)))
 }
 
 fn grouped<K: Key + Send + Sync>(
@@ -140,14 +163,23 @@ fn grouped<K: Key + Send + Sync>(
     keys: Column,
     columns: &[(Column, Kind)],
     wanted: &[(Operation, usize)],
-    (order, skips_nans): (Order, bool),
+    settings: &Settings,
 ) -> Result<(Array, Vec<Array>)> {
+    let ((order, skips_nans), ddof, is_reproducible, top) = settings;
+    let order = match order.as_str() {
+        "sorted" => Order::ByKey,
+        "first" => Order::FirstSeen,
+        _ => Order::Any,
+    };
     let keys = call.read::<K>(keys)?;
     let columns: Vec<Values<'_>> =
         columns.iter().map(|&(column, kind)| kind.read(call, column)).collect::<Result<_>>()?;
     let mut query = GroupBy::new(&*keys);
-    query.order(order).skip_nans(skips_nans);
-    let finds: Vec<Find<K>> = wanted
+    query.order(order).skip_nans(*skips_nans).ddof(*ddof);
+    if *is_reproducible {
+        query.reproducible();
+    }
+    let all: Vec<Asked<K>> = wanted
         .iter()
         .map(|&(operation, column)| match (operation, columns.get(column)) {
             (_, Some(Values::U32(values))) => ask(&mut query, values, operation),
@@ -157,11 +189,14 @@ fn grouped<K: Key + Send + Sync>(
             (_, Some(Values::I64(values))) => ask(&mut query, values, operation),
             (_, Some(Values::F64(values))) => ask(&mut query, values, operation),
             // Only the count of rows uses no column.
-            (_, None) => find(query.count()),
+            (_, None) => asked(query.count()),
         })
         .collect();
+    if let Some((count, by)) = *top {
+        all.get(by).into_iter().for_each(|by| (by.keep)(&mut query, count));
+    }
     let groups = Arc::new(call.with_scratch(|scratch| query.run_on(&call.stream, scratch))?);
     let keys = Array::within::<K>(call, groups.keys().address(), groups.len(), groups.clone());
-    let found = finds.iter().map(|find| find(call, &groups)).collect::<Result<_>>()?;
+    let found = all.iter().map(|asked| (asked.find)(call, &groups)).collect::<Result<_>>()?;
     Ok((keys, found))
 }

@@ -168,6 +168,27 @@ def test_group_by_gives_what_pandas_gives(xp, values):
     assert xp.back(groups.columns["first"]).dtype == values
 
 
+@pytest.mark.parametrize("values", DTYPES + ["float32", "float64"])
+@pytest.mark.parametrize("ddof", [0, 1])
+def test_spreads_and_quantiles_are_those_of_pandas(xp, values, ddof):
+    rng = np.random.default_rng(8)
+    keys, x = rng.integers(-20, 20, 3000), rng.integers(0, 1000, 3000).astype(values)
+    held = xp(x)
+    wanted = {name: (held, name) for name in ("nunique", "var", "std", "median")}
+    wanted["high"] = (held, "quantile", 0.9)
+    groups = wn.group_by(xp(keys), wanted, order="sorted", ddof=ddof, reproducible=True)
+    grouped = pd.DataFrame({"k": keys, "x": x}).groupby("k")["x"]
+    expected = {"nunique": grouped.nunique(), "median": grouped.median(), "high": grouped.quantile(0.9)}
+    expected.update(var=grouped.var(ddof=ddof), std=grouped.std(ddof=ddof))
+    for name, column in groups.columns.items():
+        rtol = 1e-5 if values == "float32" else 1e-12
+        np.testing.assert_allclose(xp.back(column), expected[name], rtol=rtol)
+    assert xp.back(groups.columns["var"]).dtype == "float64"
+    top = wn.group_by(xp(keys), wanted, order="sorted", top=(3, "nunique"))
+    assert (xp.back(top.columns["nunique"]) == np.sort(expected["nunique"])[::-1][:3]).all()
+    assert len(xp.back(top.keys)) == 3
+
+
 @pytest.mark.parametrize("order", ["sorted", "first"])
 @pytest.mark.parametrize("dtype", ["int64", "uint64", "int32"])
 @pytest.mark.parametrize("rows", [5, 1000, 200_000])

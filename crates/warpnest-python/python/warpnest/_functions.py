@@ -117,27 +117,44 @@ class Groups(NamedTuple):
 
 
 def group_by(
-    keys: Any, aggregates: dict[str, Any], *, order: str = "any", skipna: bool = True, device: Any = None
+    keys: Any,
+    aggregates: dict[str, Any],
+    *,
+    order: str = "any",
+    skipna: bool = True,
+    ddof: int = 1,
+    reproducible: bool = False,
+    top: tuple[int, str] | None = None,
+    device: Any = None,
 ) -> Groups:
     """Groups rows by their keys, and returns the distinct keys and the aggregates of each group.
 
     `keys` is an array, or a tuple of two arrays. `aggregates` maps the name of each result to
-    `"count"`, or to a pair of a column and one of "sum", "min", "max", "mean", "first", "last".
+    `"count"`, or to a pair of a column and one of "sum", "min", "max", "mean", "first", "last",
+    "nunique", "var", "std", "median", or to `(column, "quantile", q)` with a `q` from 0 to 1.
     Columns have 32-bit or 64-bit integers or floating-point numbers. Sums of integers have 64 bits.
-    Sums of floating-point numbers and means are `float64`, and counts are 32-bit integers. Numbers
-    are added in any order, so that the last bits of a sum of floats may differ from run to run.
+    Sums of floating-point numbers, means, variances and quantiles are `float64`, and counts are
+    32-bit integers. Numbers are added in any order, so that the last bits of a sum of floats may
+    differ from run to run, unless `reproducible` is true.
+
+    "nunique" counts the distinct values; they are equal if their bits are, so that 0.0 and -0.0
+    differ. Variances divide by the count of rows less `ddof`, and are NaN for groups without more
+    rows. Quantiles are interpolated as `numpy.quantile` does by default, and NaN if a value is.
 
     Sums of integers wrap around at 64 bits. Means of integers are rounded once, from the exact
     mean. By default, the minimum and maximum ignore NaNs if a group has a number; with
     `skipna=False` a NaN makes both NaN. Sums and means with a NaN are NaN.
 
-    `order` is "any", "first" (the order of the groups' first rows) or "sorted".
+    `order` is "any", "first" (the order of the groups' first rows) or "sorted". `top=(n, name)`
+    keeps the `n` groups with the greatest values of the aggregate `name`, in descending order.
 
     >>> import numpy as np, warpnest as wn
     >>> zone, fare = np.array([7, 3, 7, 7]), np.array([2.5, 4.0, 1.0, 1.5])
     >>> groups = wn.group_by(zone, {"trips": "count", "total": (fare, "sum")}, order="sorted")
     >>> groups.keys, groups.columns["trips"], groups.columns["total"]
     (array([3, 7]), array([1, 3], dtype=int32), array([4., 5.]))
+    >>> wn.group_by(zone, {"median": (fare, "median")}, top=(1, "median")).keys
+    array([3])
     """
     if order not in ("any", "first", "sorted"):
         raise ValueError(f'there is no order {order!r}: take "any", "first" or "sorted"')
@@ -151,14 +168,15 @@ def group_by(
     _check_one_dimension(key_column.shape, "keys")
     if order == "sorted":
         key_column.type.check_order("keys")
+    settings = (order, skipna), *_settings(list(aggregates), ddof, reproducible, top)
     held: list[Column] = []
     numbers: dict[int, int] = {}
-    wanted: list[tuple[str, int]] = []
+    wanted: list[tuple[str, int, float]] = []
     for name, what in aggregates.items():
         if isinstance(what, str) and what == "count":
-            wanted.append(("count", 0))
+            wanted.append(("count", 0, 0.0))
             continue
-        values, function = _aggregate(name, what)
+        values, function, quantile = _aggregate(name, what)
         if id(values) not in numbers:
             numbers[id(values)] = len(held)
             held.append(column(library, values, f"the column of {name!r}"))
@@ -171,14 +189,14 @@ def group_by(
                 raise ValueError(
                     f"the column of {name!r} has {held[-1].length} rows and the keys have {key_column.length}"
                 )
-        wanted.append((function, numbers[id(values)]))
+        wanted.append((function, numbers[id(values)], quantile))
     columns = [(one, f"{one.dtype.kind}{one.dtype.itemsize}") for one in held]
     found, arrays = _native.group_by(
-        library.target(device), key_column, key_column.type.kind, columns, wanted, (order, skipna)
+        library.target(device), key_column, key_column.type.kind, columns, wanted, settings
     )
     results = {}
-    for name, (function, number), array in zip(aggregates, wanted, arrays):
-        if function == "count":
+    for name, (function, number, _), array in zip(aggregates, wanted, arrays):
+        if function in ("count", "nunique"):
             results[name] = _numbers(library, array, key_column.length)
         else:
             results[name] = library.result(array, _result_type(function, held[number].dtype))
@@ -296,15 +314,39 @@ def _numbers(library: Library, native: Any, rows: int, shape: tuple[int, ...] | 
     return library.result(native, _INT32 if rows < 1 << 31 else _UINT32, shape)
 
 
-def _aggregate(name: str, what: Any) -> tuple[Any, str]:
-    functions = ("sum", "min", "max", "mean", "first", "last")
+def _aggregate(name: str, what: Any) -> tuple[Any, str, float]:
+    """Returns the column and the function of an aggregate, and the number of a quantile."""
+    functions = ("sum", "min", "max", "mean", "first", "last", "nunique", "var", "std", "median")
     if isinstance(what, tuple) and len(what) == 2 and isinstance(what[1], str) and what[1] in functions:
-        return what
+        return what[0], what[1], 0.0
+    if isinstance(what, tuple) and len(what) == 3 and isinstance(what[1], str) and what[1] == "quantile":
+        if isinstance(what[2], (int, float)) and 0 <= what[2] <= 1:
+            return what[0], "quantile", float(what[2])
+        raise ValueError(f"the quantile {what[2]!r} of {name!r} is none: take a number from 0 to 1")
     allowed = ", ".join(f'"{function}"' for function in functions)
-    raise ValueError(f'the aggregate {name!r} is none: take "count", or a pair of a column and one of {allowed}')
+    raise ValueError(
+        f'the aggregate {name!r} is none: take "count", a pair of a column and one of {allowed}, '
+        'or a column, "quantile" and a number'
+    )
+
+
+def _settings(names: list[str], ddof: Any, reproducible: Any, top: Any) -> tuple[int, bool, tuple[int, int] | None]:
+    """Returns checked settings of a group-by. An aggregate is replaced by its index."""
+    if isinstance(ddof, bool) or not isinstance(ddof, int) or not 0 <= ddof < 1 << 32:
+        raise ValueError(f"ddof is an integer from 0 on, and not {ddof!r}")
+    if not isinstance(reproducible, bool):
+        raise TypeError(f"reproducible is True or False, and not {reproducible!r}")
+    if top is None:
+        return ddof, reproducible, None
+    if not isinstance(top, tuple) or len(top) != 2 or isinstance(top[0], bool) or not isinstance(top[0], int):
+        raise TypeError(f"top is a pair of a count and the name of an aggregate, and not {top!r}")
+    count, name = top
+    if name not in names or not 0 <= count < 1 << 63:
+        raise ValueError(f"there is no top {top!r}: give a count from 0 on, and the name of an aggregate")
+    return ddof, reproducible, (count, names.index(name))
 
 
 def _result_type(function: str, values: np.dtype) -> np.dtype:
-    if function == "mean":
+    if function in ("mean", "var", "std", "median", "quantile"):
         return np.dtype("f8")
     return np.dtype(f"{values.kind}8") if function == "sum" else values

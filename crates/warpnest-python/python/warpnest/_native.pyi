@@ -132,7 +132,7 @@ def group_by(
     keys: _Column,
     kind: str,
     columns: Sequence[tuple[_Column, str]],
-    wanted: Sequence[tuple[str, int]],
-    order: tuple[str, bool],
+    wanted: Sequence[tuple[str, int, float]],
+    settings: tuple[tuple[str, bool], int, bool, tuple[int, int] | None],
 ) -> tuple[Array, list[Array]]: ...
 def join(target: _Target, left: _Column, right: _Column, bytes: int, how: str) -> tuple[Array, Array | None]: ...
