@@ -183,6 +183,15 @@ fn ask<'t, K: Key>(query: &mut GroupBy<'t, K>, kind: Kind, column: Option<&'t Co
         (Kind::Max, Some(Column::Floats(values))) => Asked::Floats(query.max(values)),
         (Kind::Mean, Some(Column::Integers(values))) => Asked::Floats(query.mean(values)),
         (Kind::Mean, Some(Column::Floats(values))) => Asked::Floats(query.mean(values)),
+        (Kind::Var, Some(Column::Integers(values))) => Asked::Floats(query.var(values)),
+        (Kind::Var, Some(Column::Floats(values))) => Asked::Floats(query.var(values)),
+        (Kind::Std, Some(Column::Integers(values))) => Asked::Floats(query.std(values)),
+        (Kind::Std, Some(Column::Floats(values))) => Asked::Floats(query.std(values)),
+        (Kind::Median, Some(Column::Integers(values))) => Asked::Floats(query.median(values)),
+        (Kind::Median, Some(Column::Floats(values))) => Asked::Floats(query.median(values)),
+        (Kind::Distinct, Some(Column::Integers(values))) => Asked::Count(query.count_distinct(values)),
+        (Kind::Distinct, Some(Column::Floats(values))) => Asked::Count(query.count_distinct(values)),
+        (Kind::Distinct, Some(Column::Texts(texts))) => Asked::Count(query.count_distinct(&texts.ids)),
         (Kind::First, Some(Column::Integers(values))) => Asked::Integers(query.first(values)),
         (Kind::First, Some(Column::Floats(values))) => Asked::Floats(query.first(values)),
         (Kind::First, Some(Column::Texts(texts))) => Asked::Texts(query.first(&texts.ids), texts.dictionary.entries()),
@@ -225,6 +234,7 @@ mod tests {
     fn every_aggregate_of_integers_and_of_floating_point_numbers() {
         let all = ["count", "sum:i", "min:i", "max:i", "mean:i", "first:i", "last:i"];
         let all = [&all[..], &["sum:x", "min:x", "max:x", "mean:x", "first:x", "last:x"]].concat();
+        let all = [&all[..], &["distinct:i", "median:i", "median:x"]].concat();
         let row = |key: i64, i: i64, x: f64| [Cell::Integer(key), Cell::Integer(i), Cell::Number(x)];
         let rows = [row(5, 3, 0.5), row(-2, 10, 2.0), row(5, -4, 4.25), row(5, 2, 0.25)];
         let answer = answer(&["k"], &all, &rows.each_ref().map(|row| &row[..]));
@@ -245,6 +255,9 @@ mod tests {
             ("mean:x", floats(2.0, 5.0 / 3.0)),
             ("first:x", floats(2.0, 0.5)),
             ("last:x", floats(2.0, 0.25)),
+            ("distinct:i", integers(1, 3)),
+            ("median:i", floats(10.0, 2.0)),
+            ("median:x", floats(2.0, 0.5)),
         ];
         assert_eq!((answer.keys, answer.groups), (1, 2));
         assert_eq!(answer.names, expected.each_ref().map(|(name, _)| *name));
@@ -272,6 +285,17 @@ mod tests {
         let hours = Values::Integers(vec![-7, 9, 9]);
         assert_eq!(two.columns, [texts(["b", "b", "a"]), hours, Values::Integers(vec![2, 1, 1])]);
         assert_eq!(two.names, ["k", "h", "count"]);
+    }
+
+    #[test]
+    fn variances_are_of_samples() {
+        let row = |i: i64, x: f64| [Cell::Integer(1), Cell::Integer(i), Cell::Number(x)];
+        let rows = [row(1, 0.5), row(3, 0.5)];
+        let all = ["var:i", "std:i", "var:x", "distinct:x"];
+        let answer = answer(&["k"], &all, &rows.each_ref().map(|row| &row[..]));
+        let floats = [2.0, std::f64::consts::SQRT_2, 0.0].map(|value| Values::Floats(vec![value]));
+        assert_eq!(answer.columns[1..4], floats);
+        assert_eq!(answer.columns[4], Values::Integers(vec![1]));
     }
 
     #[test]

@@ -15,10 +15,27 @@ pub enum Kind {
     Mean,
     First,
     Last,
+    /// The count of distinct values.
+    Distinct,
+    Var,
+    Std,
+    Median,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 7] = [Self::Count, Self::Sum, Self::Min, Self::Max, Self::Mean, Self::First, Self::Last];
+    pub const ALL: [Kind; 11] = [
+        Self::Count,
+        Self::Sum,
+        Self::Min,
+        Self::Max,
+        Self::Mean,
+        Self::First,
+        Self::Last,
+        Self::Distinct,
+        Self::Var,
+        Self::Std,
+        Self::Median,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -29,13 +46,18 @@ impl Kind {
             Self::Mean => "mean",
             Self::First => "first",
             Self::Last => "last",
+            Self::Distinct => "distinct",
+            Self::Var => "var",
+            Self::Std => "std",
+            Self::Median => "median",
         }
     }
 
     fn usage(self) -> Use {
         match self {
             Self::Sum | Self::Min | Self::Max | Self::Mean => Use::Number,
-            Self::Count | Self::First | Self::Last => Use::Value,
+            Self::Var | Self::Std | Self::Median => Use::Number,
+            Self::Count | Self::First | Self::Last | Self::Distinct => Use::Value,
         }
     }
 }
@@ -51,7 +73,10 @@ pub struct Aggregation {
 /// The reason why a text is not an aggregate, or why aggregates do not make a query.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum QueryError {
-    #[error("{0:?} is no aggregate; give count, or one of sum, min, max, mean, first, last with a column: mean:fare")]
+    #[error(
+        "{0:?} is no aggregate; give count, or one of sum, min, max, mean, first, last, distinct, var, std, median \
+         with a column: mean:fare"
+    )]
     Kind(String),
     #[error("{0} needs a column: {0}:COLUMN")]
     NoColumn(&'static str),
@@ -173,7 +198,7 @@ mod tests {
         assert_eq!(parsed("count").unwrap().to_string(), "count");
         assert_eq!(parsed("max:a:b").unwrap().column.as_deref(), Some("a:b"));
         assert_eq!(parsed("count:fare"), Err(QueryError::CountOfColumn));
-        for wrong in ["", ":", "median:fare", "Mean:fare", "fare"] {
+        for wrong in ["", ":", "mode:fare", "Mean:fare", "fare"] {
             assert_eq!(parsed(wrong), Err(QueryError::Kind(wrong.to_owned())));
         }
     }

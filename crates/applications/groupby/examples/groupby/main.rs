@@ -35,12 +35,13 @@ static ALLOCATOR: Ending = Ending;
 /// Group the rows of a CSV or Parquet file by one or two columns, and aggregate other columns.
 #[derive(Debug, Parser)]
 #[command(
-    after_help = "Aggregates: count, and of a column sum, min, max, mean, first, last (in the order of the file).\n\n\
+    after_help = "Aggregates: count, and of a column sum, min, max, mean, first, last (in the order of the file),\n\
+    distinct (the count of distinct values), var and std (of a sample; NaN for one row), median.\n\n\
     Files: .csv, .txt (comma), .tsv (tab), whose first line names the columns; .parquet, .pq (flat columns, without\n\
     compression or with Snappy; dates and times are the integers that the file holds).\n\n\
     Types: integers have 64 bits, other numbers are 64-bit floating-point numbers, and everything else is text. A key\n\
-    is a number if all keys are integers as they are usually written, so 007 stays text. first and last take any\n\
-    column; the others need numbers. A sum of integers that might not fit into 64 bits is computed in floating point.\n\n\
+    is a number if all keys are integers as they are usually written, so 007 stays text. first, last and\n\
+    distinct take any column; the others need numbers. A sum of integers that might not fit into 64 bits is computed in floating point.\n\n\
     Rows: a row is skipped, and counted in the summary, if one of the columns named by --by or --agg is empty there,\n\
     is no finite number where one is needed, or is not UTF-8, or if the row has more or fewer fields than the first\n\
     line. --strict makes that an error. A quoted field that nothing closes, and text behind the quote that closes one,\n\

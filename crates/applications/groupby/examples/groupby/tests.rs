@@ -110,7 +110,7 @@ fn whatever_is_wrong_is_said_in_one_line() {
             &[trips, "--by", "zone", "--chart", &(out.clone() + ".png")],
             &["cannot write the file; give another --chart"],
         ),
-        (&[trips, "--by", "zone", "--agg", "median:fare"], &["\"median:fare\" is no aggregate; give count"]),
+        (&[trips, "--by", "zone", "--agg", "mode:fare"], &["\"mode:fare\" is no aggregate; give count"]),
         (&[trips, "--by", "zone", "--top", "0"], &["--top"]),
         (&[trips, "--by", "zone", "--delimiter", "ab"], &["one ASCII character"]),
         (&[trips, "--by", "zone", "--ascending"], &["--sort"]),
