@@ -7,7 +7,7 @@ use warpnest::error::InputError;
 use warpnest::primitives::Scratch;
 use warpnest::relational::{GroupBy, Groups, Method, Order};
 use warpnest::{Buffer, Device, Error};
-use warpnest_tests::{TestEngine, on_every_engine, parameterized};
+use warpnest_tests::{TestEngine, at, on_every_engine, parameterized, the_cpu_engine};
 
 /// Checks every aggregate of every type in one query.
 fn check_all<K: Tested>(device: &Device, rows: &Rows<K>, order: Order, method: Method) -> Result<(), TestCaseError> {
@@ -206,6 +206,22 @@ fn two_columns_of_keys_are_pairs() {
             Ok(())
         },
     );
+}
+
+/// Checks so many rows that cores share them, in groups that are few, that are merged, and that are
+/// divided into parts. On other engines the other tests do as much.
+#[test]
+fn groups_of_rows_that_cores_share() {
+    let Some(engine) = the_cpu_engine() else { return };
+    let most = engine.max_items as u64;
+    let mixed = |row: u64| (row ^ row >> 7).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
+    for groups in [1, 16, 17, 3_000, 40_000, most] {
+        // With this seed, rows are hashed.
+        let (seed, keys) = (2, || (0..most).map(|row| mixed(row) % groups));
+        let _at = at(format!("{groups} groups"));
+        check::<u32>(engine, keys().map(|key| key as u32).collect(), seed, Order::Any).unwrap();
+        check::<u64>(engine, keys().map(|key| key << 40).collect(), seed, Order::FirstSeen).unwrap();
+    }
 }
 
 #[test]

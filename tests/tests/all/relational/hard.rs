@@ -229,11 +229,13 @@ fn frequent_keys_that_the_sample_does_not_draw() {
             // of these few keys overflow and are split again by their counts. If they are too large
             // for that, another sample contains the keys.
             assert_eq!(report.method, Method::Hash, "{report:?}");
+            // Tables of cores grow instead.
+            let have_grown = report.hot_rows == rows as u64;
             let expected =
                 if report.overflowed { report.hot_rows > 0 } else { report.estimated_groups == Some(rows as u64) };
-            assert!(expected, "{report:?}");
+            assert!(expected || have_grown, "{report:?}");
             // A single block would take long for a bin of this many rows.
-            assert!(report.overflowed || hot != 1 || rows < 1 << 18, "{report:?}");
+            assert!(report.overflowed || have_grown || hot != 1 || rows < 1 << 18, "{report:?}");
             Case::new(keys_64(&numbers)).check(device);
         }
     });
@@ -252,7 +254,9 @@ fn frequent_keys_that_the_sample_does_not_draw_among_rows_that_are_split_twice(e
         let _at = at(format!("{hot} keys"));
         let report = Case::new(keys_32(&chosen(&engine.device, rows, |row| row, |row| u32::MAX - row % hot)))
             .check(&engine.device);
-        assert!(report.overflowed && report.hot_rows > rows as u64 / 2, "{report:?}");
+        // Tables of cores grow instead.
+        let was_wrong = report.overflowed || report.hot_rows == rows as u64;
+        assert!(was_wrong && report.hot_rows > rows as u64 / 2, "{report:?}");
     }
 }
 
@@ -260,10 +264,12 @@ fn frequent_keys_that_the_sample_does_not_draw_among_rows_that_are_split_twice(e
 fn many_keys_that_the_sample_does_not_draw() {
     everywhere(|device, rows| {
         let numbers = chosen(device, rows, |_| 0, |row| row + 1);
-        let report = Case::new(keys_32(&numbers)).check(device);
+        let case = Case::new(keys_32(&numbers));
+        let report = case.check(device);
         // The sample drew a single key, but far fewer rows than expected have it. Another sample
-        // shows that.
-        assert!(report.overflowed && report.estimated_groups > Some(rows as u64 / 2), "{report:?}");
+        // shows that. Cores count the groups.
+        let was_wrong = report.overflowed || report.estimated_groups == Some(case.groups.len() as u64);
+        assert!(was_wrong && report.estimated_groups > Some(rows as u64 / 2), "{report:?}");
         Case::new(keys_64(&numbers)).check(device);
     });
 }

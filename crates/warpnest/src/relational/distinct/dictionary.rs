@@ -5,11 +5,11 @@
 use super::by_parts::by_parts;
 use super::parts::Encoded;
 use crate::primitives::Scratch;
+use crate::relational::group_by::on_cores::Sample;
 use crate::{Buffer, Key, Result, Stream};
 use gpu_kernels::relational::distinct::{
     CHUNK_WORDS, Encode, EncodeParams, Hash, MergeChunks, TRANSLATED, Translate, TranslateParams, most_bits,
 };
-use gpu_kernels::types::{KeyWord, Scalar};
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
@@ -22,11 +22,6 @@ const CHUNKS_A_CORE: u64 = 4;
 const MIN_SHARED_ROWS: u64 = 1 << 17;
 /// The fewest rows that are divided if there are many keys.
 const MIN_DIVIDED_ROWS: u64 = 1 << 15;
-/// The sample has one of this many rows, and at most `MAX_SAMPLE` rows.
-const SAMPLED_ONE_IN: usize = 64;
-const MAX_SAMPLE: usize = 1 << 13;
-/// The bits for each row of a sample. Each bit stands for a range of hashes.
-const BITS_A_ROW: usize = 16;
 /// If more of a sample's rows have a key that occurs once, a dictionary of all keys does not fit
 /// into a core's private caches. This share corresponds to about 6,000 keys in the largest sample.
 const SELDOM: f64 = 0.25;
@@ -50,7 +45,7 @@ pub(super) fn encode<K: Key>(
     let most_chunks = if rows < MIN_SHARED_ROWS { 1 } else { CHUNKS_A_CORE * cores as u64 };
     let chunks = (rows / MIN_CHUNK_ROWS).clamp(1, most_chunks);
     if rows >= MIN_DIVIDED_ROWS {
-        let sample = keys.words().with_elements(stream, |keys| Sample::of(keys, hash, &mut random))?;
+        let sample = keys.words().with_elements(stream, |keys| Sample::of(keys, [hash.a, hash.b], &mut random))?;
         // One core merges the keys of all chunks. If that takes too long, dividing the rows on all
         // cores is faster.
         let merged = sample.keys() * (chunks - 1) as f64 * cores as f64;
@@ -59,48 +54,6 @@ pub(super) fn encode<K: Key>(
         }
     }
     by_chunks(stream, scratch, keys, encoded, chunks, hash)
-}
-
-/// A sample of rows.
-struct Sample {
-    rows: u32,
-    /// The count of rows whose key occurs once in the sample.
-    once: u32,
-}
-
-impl Sample {
-    /// Samples one of every `one_in` rows. Keys are distinguished only by some bits of their
-    /// hashes.
-    fn of<W: KeyWord>(keys: &[W], hash: Hash, random: &mut impl Rng) -> Self {
-        let one_in = SAMPLED_ONE_IN.max(keys.len().div_ceil(MAX_SAMPLE));
-        let bits = (keys.len() / one_in * BITS_A_ROW).next_power_of_two().max(64);
-        let (mut seen, mut again) = (vec![0u64; bits / 64], vec![0u64; bits / 64]);
-        let mut sample = Self { rows: 0, once: 0 };
-        for rows in keys.chunks_exact(one_in) {
-            let key = rows[(random.next_u64() as u32).scaled(one_in as u32) as usize];
-            let at = key.mixed(hash.a, hash.b).scaled(bits as u32) as usize;
-            let bit = 1 << (at % 64);
-            again[at / 64] |= seen[at / 64] & bit;
-            seen[at / 64] |= bit;
-            sample.rows += 1;
-        }
-        sample.once = seen.iter().zip(&again).map(|(seen, again)| (seen & !again).count_ones()).sum();
-        sample
-    }
-
-    /// Returns the share of rows whose key occurs once in the sample.
-    ///
-    /// Of the rows outside the sample, the same share has a key that is not in the sample (Good
-    /// 1953, *The population frequencies of species and the estimation of population parameters*).
-    fn once_share(&self) -> f64 {
-        self.once as f64 / self.rows.max(1) as f64
-    }
-
-    /// Returns the estimated count of distinct keys, if all are equally frequent. Then the share of
-    /// rows whose key occurs once is e^-(rows / keys).
-    fn keys(&self) -> f64 {
-        self.rows as f64 / -self.once_share().ln()
-    }
 }
 
 /// Encodes each chunk of the rows with its own dictionary. Ids are in the order of first

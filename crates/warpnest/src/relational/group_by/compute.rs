@@ -11,9 +11,9 @@ use crate::primitives::Scratch;
 use crate::{Result, Stream};
 use gpu_kernels::types::{KeyWord, ValueWord};
 
-/// The fewest rows that are aggregated on chip where they do not go to one table: on cores. With
-/// fewer rows, the sample alone takes as long as sorting.
-const MIN_HASHED_ROWS: u64 = 1 << 16;
+/// The fewest rows that are hashed where they do not go to one table: on cores. With fewer rows,
+/// either way takes some microseconds.
+const MIN_HASHED_ROWS: u64 = 1 << 8;
 
 /// The settings of a query that say how its groups are computed.
 #[derive(Clone, Copy, Debug)]

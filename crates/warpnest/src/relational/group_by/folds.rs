@@ -3,7 +3,7 @@
 use super::outputs::Part;
 use super::wanted::{Query, Wanted};
 use gpu_kernels::column_values::ColumnParams;
-use gpu_kernels::columns::{MAX_COLUMNS, Source};
+use gpu_kernels::columns::Source;
 use gpu_kernels::primitives::reduce::SumKind;
 use gpu_kernels::relational::group_by::Wanted as Kinds;
 use std::ops::Range;
@@ -127,15 +127,16 @@ impl Folds {
         self.fold(Fold::Of(number, kind))
     }
 
-    /// Returns the columns of each pass over the rows. The aggregates of a pass take at most
-    /// `most_words` 32-bit words a group, unless a single column takes more.
-    pub(super) fn passes(&self, most_words: u32) -> Vec<Range<usize>> {
+    /// Returns the columns of each pass over the rows. A pass has at most `most_columns` columns,
+    /// whose aggregates take at most `most_words` 32-bit words a group, unless a single column
+    /// takes more.
+    pub(super) fn passes(&self, (most_columns, most_words): (usize, u32)) -> Vec<Range<usize>> {
         let mut passes: Vec<Range<usize>> = std::iter::once(0..0).collect();
         let mut words = self.folds.contains(&Fold::Count) as u32;
         for (number, FoldedColumn { part, .. }) in self.columns.iter().enumerate() {
             let more = part.wanted.words(part.bits);
             let last = passes.last_mut().expect("there is a pass");
-            if last.start != last.end && (last.len() == MAX_COLUMNS || words + more > most_words) {
+            if last.start != last.end && (last.len() == most_columns || words + more > most_words) {
                 passes.push(number..number + 1);
                 words = more;
             } else {

@@ -47,8 +47,9 @@ pub enum Method {
     /// Rows are sorted by key. Every query can be answered in this way.
     Sort,
     /// Rows are aggregated on chip. Rows with frequent keys are aggregated in one pass over all
-    /// rows, and other rows in bins of keys. [`Method::Auto`] instead adds few rows on a GPU to one
-    /// hash table in memory, and reports that as this method.
+    /// rows, and other rows in bins of keys; cores do one of the two with all rows.
+    /// [`Method::Auto`] instead adds few rows on a GPU to one hash table in memory, and reports
+    /// that as this method.
     Hash,
 }
 
@@ -59,8 +60,8 @@ pub struct GroupReport {
     /// The method that was used, which is never [`Method::Auto`].
     pub method: Method,
     /// The count of groups that a sample of the keys suggests, if there was one, or the count
-    /// itself where no sample was needed. In a [`Bounded`](super::Bounded) result it is `None`. The
-    /// estimate is low if most rows have few keys, and many keys have few rows.
+    /// itself on cores, and where no sample was needed. In a [`Bounded`](super::Bounded) result it
+    /// is `None`. The estimate is low if most rows have few keys, and many keys have few rows.
     pub estimated_groups: Option<u64>,
     /// The count of rows with frequent keys, which were aggregated in one pass.
     pub hot_rows: u64,

@@ -3,10 +3,11 @@
 //! [`GroupBy`] (`query`) takes the columns and the `wanted` aggregates (`requests`). `compute`
 //! chooses between `sort`, which works for every query, and `on_chip`, whose groups `hot_and_bins`
 //! computes. There a `sample` of the keys decides which rows `hot` aggregates in one pass, and
-//! which are split into `bins`, whose sizes `bins_plan` computes beforehand. Few rows need no
-//! sample: all of them are added to one `table` in the device's memory. So are any rows if the
-//! result is [`Bounded`], since nothing else does without a wait. `derived` aggregates follow when
-//! the groups are known; then only the `top` groups are kept, if that is wanted.
+//! which are split into `bins`, whose sizes `bins_plan` computes beforehand. On a CPU `on_cores`
+//! does all of this. Few rows on a GPU need no sample: all of them are added to one `table` in the
+//! device's memory. So are any rows if the result is [`Bounded`], since nothing else does without a
+//! wait. `derived` aggregates follow when the groups are known; then only the `top` groups are
+//! kept, if that is wanted.
 //! [`GroupsOnHost`] and [`Groups`] are the results. `merge` combines the groups of parts of the
 //! rows, by the `recipe` of their queries.
 //! The kernels are in modules of the same names in `gpu_kernels::relational::group_by`.
@@ -28,6 +29,7 @@ mod listed;
 pub(super) mod memory;
 mod merge;
 mod on_chip;
+pub(super) mod on_cores;
 pub(super) mod outputs;
 pub(super) mod query;
 mod recipe;

@@ -4,6 +4,7 @@ use super::bounded::Bound;
 use super::folds::{Answer, Fold, FoldedColumn, Folds, Kind};
 use super::hot_and_bins::{OnChip, hot_and_bins};
 use super::memory::{Grouped, Memory, permuted};
+use super::on_cores::group_on_cores;
 use super::outputs::{ChipInput, Computed, ComputedColumn, InputColumn};
 use super::sort::SortInput;
 use super::table::{OfRows, group_in_table};
@@ -12,14 +13,15 @@ use crate::primitives::{Scratch, launch_gather};
 use crate::relational::columns::{KeysOnDevice, Recoding, Words, WordsRef, recode};
 use crate::types::KeyOrder;
 use crate::{Buffer, Device, InputError, Result, Stream};
+use gpu_kernels::columns::MAX_COLUMNS;
 use gpu_kernels::primitives::reduce::SumKind;
 use gpu_kernels::relational::group_by::means::{Means, MeansParams};
 use gpu_kernels::types::{Columns, KeyWord, Nothing, ValueWord};
 use std::ops::Range;
 
-/// The most 32-bit words of a group's aggregates in one pass, on a GPU with the least memory: a
-/// block of the table in memory has 1,024 of them.
-const MOST_WORDS: u32 = 10;
+/// The most columns of a pass, and the most 32-bit words of a group's aggregates, on a GPU with the
+/// least memory: a block of the table in memory has 1,024 of them.
+const MOST_OF_PASS: (usize, u32) = (MAX_COLUMNS, 10);
 
 impl Query<'_> {
     /// Fails unless the query can be answered by one table without a wait.
@@ -28,7 +30,7 @@ impl Query<'_> {
             _ if self.order != Order::Any => "an order of the groups",
             _ if self.top.is_some() => "the top groups",
             _ if !self.derived.is_empty() => "a count of distinct values, a variance or a quantile",
-            _ if Folds::of(self).passes(MOST_WORDS).len() > 1 => "aggregates of many columns",
+            _ if Folds::of(self).passes(MOST_OF_PASS).len() > 1 => "aggregates of many columns",
             _ => return Ok(()),
         };
         Err(InputError::NotBounded { what }.into())
@@ -145,7 +147,10 @@ impl<K: KeyWord + ValueWord> OnChipQuery<'_, '_, '_, K> {
         let mut folds = Folds::of(query);
         let by_first = (query.order == Order::FirstSeen).then(|| folds.first_rows());
         let mut own: Vec<Option<Words>> = memory.columns.into_iter().map(Some).collect();
-        let passes = folds.passes(MOST_WORDS);
+        let is_on_cores = matches!(self.way, Way::HotAndBins)
+            && stream.machine().runs_in_order()
+            && self.keys.in_place(stream)?.is_some();
+        let passes = folds.passes(if is_on_cores { (usize::MAX, u32::MAX) } else { MOST_OF_PASS });
         let (mut found, mut all_keys, mut report) = (Found::default(), Some(memory.keys), OnChip::default());
         for pass in &passes {
             let keys = match all_keys.take().filter(|_| pass.start == 0) {
@@ -266,7 +271,12 @@ impl<K: KeyWord + ValueWord> OnChipQuery<'_, '_, '_, K> {
                 group_in_table::<K, V>(self.stream, scratch, input, computed, OfRows::default(), bound)?;
                 Ok((true, OnChip { estimated_groups: computed.keys.len() as u64, ..OnChip::default() }))
             }
-            Way::HotAndBins => hot_and_bins::<K, V>(self.stream, scratch, input, computed),
+            Way::HotAndBins => match group_on_cores(self.stream, scratch, &input, computed)? {
+                Some(report) => Ok((true, report)),
+                // The rows are sorted.
+                None if input.columns.len() > MAX_COLUMNS => Ok((false, OnChip::default())),
+                None => hot_and_bins::<K, V>(self.stream, scratch, input, computed),
+            },
         }
     }
 

@@ -32,9 +32,9 @@ use std::sync::Arc;
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 ///
-/// The columns may be slices or buffers. A pass over the rows reads up to four columns of values,
-/// or fewer if their aggregates take more than 40 bytes a group. More columns take further passes,
-/// which also read the keys.
+/// The columns may be slices or buffers. On a GPU, a pass over the rows reads up to four columns of
+/// values, or fewer if their aggregates take more than 40 bytes a group. More columns take further
+/// passes, which also read the keys. Cores take one pass for all columns.
 ///
 /// - **Sums** of integers are 64 bits wide and wrap. Sums of floating-point numbers are `f64`. They
 ///   are added in any order, so that the last bits may differ from run to run, unless
@@ -47,9 +47,10 @@ use std::sync::Arc;
 /// - **Counts of distinct values, variances, quantiles** are derived: they take further passes over
 ///   the rows, after the groups are known.
 ///
-/// Rows are aggregated on chip, unless they are few and on cores, or their keys are too skewed for
-/// it; then they are sorted ([`Method`]). The scratch takes 24 to 36 bytes per row with 32-bit keys
-/// and values, and up to three times the bytes of each further column.
+/// Rows are aggregated on chip, unless their keys are too skewed for it, or they are fewer than 256
+/// and on cores; then they are sorted ([`Method`]). The scratch takes 24 to 36 bytes per row with
+/// 32-bit keys and values, and up to three times the bytes of each further column. On cores it
+/// takes the bytes of keys and columns, if there are many groups.
 pub struct GroupBy<'q, K> {
     keys: KeyColumns<'q, K>,
     pub(super) query: Query<'q>,

@@ -18,7 +18,6 @@ mod host_memory;
 mod last_use;
 mod queue;
 mod recorded;
-#[cfg(feature = "cpu")]
 mod share;
 
 pub use crate::runtime::machine::Machine;
@@ -28,6 +27,7 @@ pub use last_use::LastUse;
 pub(crate) use last_use::{Pending, WorkEnd};
 pub use queue::{EngineGraph, Kept, Queue, QueueEvent, Step};
 pub use recorded::Recorded;
+pub(crate) use share::share;
 
 use crate::{Error, Module, Result};
 use std::any::Any;

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, Thread};
 
 /// Runs the tasks 0 to `tasks - 1` on the caller and the threads of the pool, and waits for all.
-pub(super) fn share(tasks: u32, work: &(dyn Fn(u32) + Sync)) {
+pub(crate) fn share(tasks: u32, work: &(dyn Fn(u32) + Sync)) {
     let helpers = (rayon::current_num_threads() - 1).min(tasks.saturating_sub(1) as usize);
     if helpers == 0 {
         return (0..tasks).for_each(work);
