@@ -203,7 +203,7 @@ impl ColumnAt {
     #[inline(always)]
     pub fn prefetch(&self, row: u64) {
         let line = if self.kind() & kind::IS_WIDE == 0 { 32 } else { 16 };
-        if self.has_words() && row % line == 0 {
+        if self.has_words() && row.is_multiple_of(line) {
             if line == 32 {
                 self.words::<u32>().prefetch_far(row);
             } else {

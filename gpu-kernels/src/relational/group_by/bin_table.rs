@@ -2,8 +2,8 @@
 //! each key's rows.
 
 use super::aggregates::Wanted;
-use super::hot_table::Copies;
-use super::on_chip::{OnChip, SPARE};
+use super::copies::{Copies, SPARE};
+use super::on_chip::OnChip;
 use crate::column_values::ColumnParams;
 use crate::seam::{Shared, upper_product};
 use crate::types::KeyWord;

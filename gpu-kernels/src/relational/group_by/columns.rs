@@ -1,6 +1,6 @@
 //! The aggregates of the columns of a list, on chip and in memory.
 
-use super::hot_table::Copies;
+use super::copies::Copies;
 use super::in_memory::InMemory;
 use super::on_chip::{MAX_ROWS, OnChip};
 use crate::columns::{Aggregated, ColumnAt, kind};

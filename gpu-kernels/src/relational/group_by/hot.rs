@@ -2,10 +2,11 @@
 //! output.
 
 use super::columns::each_on_chip;
+use super::copies::{Copies, SPARE};
 use super::hot_in_turn::HotInTurn;
-use super::hot_table::{Copies, HotTable, NO_SLOT};
+use super::hot_table::{HotTable, NO_SLOT};
 use super::in_memory::InMemory;
-use super::on_chip::{MAX_ROWS, OnChip, SPARE};
+use super::on_chip::{MAX_ROWS, OnChip};
 use super::sample::header;
 use crate::column_values::ColumnParams;
 use crate::columns::each_column;

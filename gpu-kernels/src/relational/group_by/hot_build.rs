@@ -1,7 +1,7 @@
 //! The hot keys, which a sample drew most often, and their table.
 
-use super::hot_table::{Copies, HotCapacity, HotTable, NO_SLOT};
-use super::on_chip::SPARE;
+use super::copies::{Copies, SPARE};
+use super::hot_table::{HotCapacity, HotTable, NO_SLOT};
 use super::sample::{CLASSES, SampleKeysParams, header};
 use crate::seam::{Block, Global, Shared};
 use crate::types::KeyWord;

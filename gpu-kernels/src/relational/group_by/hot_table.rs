@@ -8,7 +8,7 @@
 //!
 //! [`hot`](super::hot) looks rows up in this table. The aggregates of the slots are in `on_chip`.
 
-use super::on_chip::SPARE;
+use super::copies::{Copies, SPARE};
 use crate::seam::{Shared, opaque, upper_product, wide_product};
 use crate::types::KeyWord;
 
@@ -57,31 +57,6 @@ pub struct HotTable {
     /// Whether each slot has a word that tells its [`Copies`]: 0 or 1. Then only slots with keys
     /// have copies, and frequent keys have more.
     pub is_placed: u32,
-}
-
-/// The copies of a slot's aggregates: the index of the first one, above the mask of lanes that use
-/// different copies. There are up to 32 copies.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Copies(pub u32);
-
-impl Copies {
-    /// Returns 2^`bits` copies from index `first` on.
-    #[inline(always)]
-    pub fn new(first: u32, bits: u32) -> Self {
-        Self(first << 5 | ((1 << bits) - 1))
-    }
-
-    /// Returns the copy of a lane, whose number is taken modulo the count of copies.
-    #[inline(always)]
-    pub fn of(self, lane: u32) -> u32 {
-        (self.0 >> 5) + (lane & self.0 & 31)
-    }
-
-    /// Returns the count of copies.
-    #[inline(always)]
-    pub fn count(self) -> u32 {
-        (self.0 & 31) + 1
-    }
 }
 
 impl HotTable {

@@ -16,8 +16,9 @@
 //! Few rows take none of these steps: [`table`] adds them to one table in the device's memory.
 //! `in_memory` contains the aggregates there.
 //!
-//! `on_chip` contains the aggregates of steps 2 and 3. Every step takes a column of values, none,
-//! or a list of `columns`. The files `…_in_turn` are for one CPU thread.
+//! `on_chip` contains the aggregates of steps 2 and 3, of which there may be `copies`. Every step
+//! takes a column of values, none, or a list of `columns`. The files `…_in_turn` are for one CPU
+//! thread.
 
 mod aggregates;
 mod bin;
@@ -30,6 +31,7 @@ mod chains;
 mod chains_thread;
 mod chains_write;
 mod columns;
+mod copies;
 pub mod hot;
 pub mod hot_build;
 mod hot_in_turn;
@@ -49,8 +51,8 @@ pub use bin_table::page_slots;
 pub use bins::{BLOCKS, GroupPages, GroupPagesParams};
 pub use chains::{GroupChains, GroupChainsParams};
 pub use chains_thread::CHAINED_ROWS;
+pub use copies::SPARE;
 pub use hot::{HotParams, HotPass, HotPassLarge};
 pub use hot_build::{BuildHot, BuildHotParams, SelectHot, SelectHotParams};
 pub use hot_write::{HotGroups, HotGroupsParams};
-pub use on_chip::SPARE;
 pub use sample::{SampleKeys, SampleKeysParams};

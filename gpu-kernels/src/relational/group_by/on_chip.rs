@@ -1,7 +1,7 @@
 //! The aggregates in a block's shared memory.
 
 use super::aggregates::{Aggregate, Wanted};
-use super::hot_table::Copies;
+use super::copies::Copies;
 use crate::column_values::ColumnParams;
 use crate::columns::kind;
 use crate::seam::Shared;
@@ -9,10 +9,6 @@ use crate::types::{Payload, Scalar, WordOf};
 
 /// The most rows that a thread adds at a time.
 pub(super) const MAX_ROWS: usize = 4;
-
-/// The count of spare aggregates, one for each lane. Rows without a group are added to them, so
-/// that lanes need not diverge.
-pub const SPARE: u32 = 32;
 
 /// The arrays of aggregates, by their index in words of their own type: minima, maxima, low and
 /// high halves of sums, and counts. Aggregate `i` of a kind is element `i` of its array. Sums of

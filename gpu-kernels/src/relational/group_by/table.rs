@@ -6,7 +6,7 @@
 //! count of keys exceeds the capacity, and the rest of the rows is left out.
 
 use super::columns::each_on_chip;
-use super::hot_table::Copies;
+use super::copies::Copies;
 use super::in_memory::InMemory;
 use super::on_chip::{MAX_ROWS, OnChip};
 use crate::column_values::ColumnParams;
