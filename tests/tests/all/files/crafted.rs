@@ -29,7 +29,11 @@ fn cannot_do_harm<K: Key, V: Value>(device: &Device, n: usize, cases: usize) {
             continue;
         }
         let (mut refused, mut used) = (0, 0);
-        for case in 0..cases {
+        // Nearly all changed files of an extendible map are refused, in some runs the first 60.
+        for case in 0..10 * cases {
+            if case >= cases && used > 0 {
+                break;
+            }
             let mut bytes = sample.bytes.clone();
             mutate(&mut bytes, &mut random);
             let what = format!("{}, case {case}, on {}", sample.name, device.name());
