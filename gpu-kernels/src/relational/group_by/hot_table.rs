@@ -189,7 +189,7 @@ impl HotSizes {
     /// Returns whether a table of `keys` keys is a large one.
     #[inline(always)]
     pub fn is_large(&self, keys: u32) -> bool {
-        keys > self.most_slots(self.small) / 4 * 3
+        keys > if self.places { self.placed_keys(self.small) } else { self.most_slots(self.small) / 4 * 3 }
     }
 
     /// Returns the most slots of a table of any size.
