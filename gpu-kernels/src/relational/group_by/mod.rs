@@ -51,7 +51,7 @@ pub use bin_table::page_slots;
 pub use bins::{BLOCKS, GroupPages, GroupPagesParams};
 pub use chains::{GroupChains, GroupChainsParams};
 pub use chains_thread::CHAINED_ROWS;
-pub use copies::SPARE;
+pub use copies::{Copies, SPARE};
 pub use hot::{HotParams, HotPass, HotPassLarge};
 pub use hot_build::{BuildHot, BuildHotParams, SelectHot, SelectHotParams};
 pub use hot_write::{HotGroups, HotGroupsParams};
