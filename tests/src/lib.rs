@@ -343,5 +343,5 @@ pub fn null<T>() -> Global<T> {
 /// Returns the arguments of a kernel that copies words, one per thread.
 pub fn copy_words(source: Global<u64>, target: Global<u64>, words: u64) -> EncodeKeys<u64> {
     let plan = EncodeParams { items: words, flip_before: 0, flip_after: 0, rotate: 0, padding: 0 };
-    EncodeKeys { keys: source, lower: null(), upper: null(), output: target, plan }
+    EncodeKeys { keys: source, upper: null(), output: target, plan }
 }

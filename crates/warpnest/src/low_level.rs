@@ -18,7 +18,7 @@
 #[doc(hidden)]
 pub use crate::page::{PlainAnswers, find_plain};
 #[doc(hidden)]
-pub use crate::relational::group_by::exposed::{Few, FewBuffers, group_by_chains, group_by_hash, group_few};
+pub use crate::relational::group_by::exposed::{Few, FewBuffers, HotBlocks, group_by_chains, group_by_hash, group_few};
 #[doc(hidden)]
 pub use crate::relational::group_by::sample::sampled_rows;
 #[doc(hidden)]

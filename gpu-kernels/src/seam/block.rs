@@ -172,6 +172,9 @@ pub trait Tile {
         tell: impl Fn(u32, &mut T, N, N) + Sync,
     );
 
+    /// Returns to all lanes the sum of `read` over all lanes. Words are the bits of `f64` numbers.
+    fn sum_floats<T>(&mut self, local: &Self::Local<T>, read: impl Fn(u32, &T) -> u64 + Sync) -> u64;
+
     /// Finds for every lane its twin, the highest lane with the same word, and calls `tell(lane,
     /// state, twin)`. A lane without a word is its own twin. `read` returns a word and its class,
     /// which must be the same for equal words and should differ in the lower 8 bits for others.

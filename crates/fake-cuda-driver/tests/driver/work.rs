@@ -5,7 +5,7 @@ use fake_cuda_driver::FakeDriver;
 use gpu_kernels::column_values::ColumnParams;
 use gpu_kernels::types::Nothing;
 use std::ffi::c_void;
-use warpnest::low_level::{FewBuffers, LargeCopies, group_few, set_large_copies};
+use warpnest::low_level::{FewBuffers, HotBlocks, LargeCopies, group_few, set_large_copies};
 use warpnest::primitives::Scratch;
 use warpnest::{Buffer, Device, ExtendibleMap, LinearConfig, LinearMap, PageMap, Result, Stream};
 
@@ -307,7 +307,8 @@ pub fn few_groups(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
     done();
     let mut scratch = Scratch::new(device);
     let column = ColumnParams::unsigned();
-    let (few, ..) = group_few::<u32, Nothing>(stream, &mut scratch, &keys, None, column, &mut out, (1, false))?;
+    let (few, ..) =
+        group_few::<u32, Nothing>(stream, &mut scratch, &keys, None, column, &mut out, (1, HotBlocks::OfSample))?;
     done();
     assert_eq!((few.groups, few.missed), (5, 0));
     let counts = out.counts.as_ref().map_or(Ok(Vec::new()), |counts| counts.download(stream))?;

@@ -126,10 +126,6 @@ impl<S: Shared<u32>> GroupPage<S> {
     #[inline(always)]
     pub fn clear(&self, thread: u32, threads: u32) {
         let (words, end) = (self.words.cast::<u64>(), self.end.div_ceil(2));
-        if threads == 1 {
-            words.clear(0, end);
-            return;
-        }
         let mut word = thread;
         while word < end {
             words.set(word, 0);

@@ -3,12 +3,11 @@
 use super::bin::{Groups, Rows};
 use super::bin_table::GroupPage;
 use super::bins_aggregate::aggregate;
-use super::bins_in_turn::GroupInTurn;
 use super::bins_write::{COUNTERS, FAILED, GROUPS, STOPPED, THREADS, Thread, WRITTEN, write};
 use super::in_memory::InMemory;
 use crate::column_values::ColumnParams;
 use crate::page::header;
-use crate::seam::{Block, Global, Shared, Tile, vectorized};
+use crate::seam::{Block, Global, Shared, Tile};
 use crate::split::{self, Pairs, bins};
 use crate::types::{KeyWord, Row, WordOf};
 
@@ -61,7 +60,7 @@ kernel! {
     ///
     /// If a split has lost rows, nothing is done. If a bin has more groups than its page has slots,
     /// the header's [`header::FAILED`] counts the bin, and its groups are not written.
-    GroupPages<K: KeyWord, V: Row>, "group_pages", threads 640, resident 2, cpu cores,
+    GroupPages<K: KeyWord, V: Row>, "group_pages", threads 640, resident 2,
         dynamic words: u32 = |kernel| kernel.page((), 0).end.next_multiple_of(2),
         shared start: u64 = 1, shared counters: u32 = COUNTERS;
     {
@@ -82,16 +81,6 @@ impl<K: KeyWord, V: Row> GroupPages<K, V> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, words: B::Shared<u32>, start: B::Shared<u64>, counters: B::Shared<u32>) {
         self.group(block.strided(), words, start, counters);
-    }
-
-    #[inline(always)]
-    fn cores<B: Block>(self, block: &mut B, words: B::Shared<u32>, _: B::Shared<u64>, _: B::Shared<u32>) {
-        if split::overflowed(self.header) {
-            return;
-        }
-        let number = block.index();
-        let (page, header) = (self.page(words, number), self.header);
-        vectorized(GroupInTurn { rows: self.rows(number), page, groups: self.groups(), header });
     }
 
     /// Returns the page of a bin, which is built in `words`.

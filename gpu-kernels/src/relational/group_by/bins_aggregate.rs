@@ -4,7 +4,7 @@ use super::bin::{MAX_STEPS, Rows};
 use super::bin_table::{GroupPage, NO_SLOT};
 use super::bins_write::{FAILED, THREADS, Thread};
 use super::columns::each_on_chip;
-use super::on_chip::MAX_ROWS;
+use super::on_chip::{MAX_ROWS, OnChip};
 use crate::columns::each_column;
 use crate::seam::{Block, Global, Shared, Tile};
 use crate::types::{KeyWord, Payload, Row};
@@ -79,12 +79,16 @@ pub(super) fn aggregate<const SUMS: bool, K: KeyWord, V: Row, B: Block, S: Share
                 if V::IS_LIST {
                     bin.add_columns(columns, thread, warp_first + lane);
                 }
+                let chip = page.chip.without_floats();
                 if read::<K, V>() == MAX_ROWS {
-                    page.chip.add::<MAX_ROWS, V::Word>(at, thread.values);
+                    chip.add::<MAX_ROWS, V::Word>(at, thread.values);
                 } else {
-                    page.chip.add::<{ MAX_ROWS / 2 }, V::Word>(at, thread.values);
+                    chip.add::<{ MAX_ROWS / 2 }, V::Word>(at, thread.values);
                 }
             });
+            if V::VALUE_BITS != 0 && !V::IS_LIST && page.chip.adds_floats() {
+                add_floats::<K, V, _, _>(warp, threads, page.chip);
+            }
             warp_first += many;
         }
     });
@@ -213,4 +217,61 @@ impl<K: KeyWord, V: Payload, S: Shared<u32>> Bin<K, V, S> {
             thread.slot = NO_SLOT;
         }
     }
+}
+
+/// If fewer lanes wait to add, each adds its numbers itself.
+const FEW_WAITING: u32 = 4;
+
+/// Adds the addend of each row of a warp's lanes to the sum of its slot.
+///
+/// Each lane tries once. If many lanes fail, then many rows have the same key. Each step adds up
+/// the numbers of the waiting lanes with one slot, so that these need not wait for each other.
+#[inline(always)]
+fn add_floats<K: KeyWord, V: Row, T: Tile, S: Shared<u32>>(
+    warp: &mut T,
+    threads: &mut T::Local<Thread<K, V::Word>>,
+    chip: OnChip<S>,
+) {
+    let addend_of = |thread: &Thread<K, V::Word>, row: usize| chip.column().addend(thread.values[row]);
+    warp.each(threads, |_, thread| {
+        for i in 0..read::<K, V>() {
+            thread.pending |= (!chip.try_add_float(thread.slots[i], addend_of(thread, i)) as u32) << i;
+        }
+    });
+    // At most as many steps as all lanes have rows.
+    loop {
+        let waiting = warp.ballot(threads, |_, thread| thread.pending != 0);
+        if waiting.count_ones() < FEW_WAITING {
+            break;
+        }
+        warp.each(threads, |_, thread| {
+            // The row is selected by masks, as in `seek_on`.
+            (thread.slot, thread.addend) = (NO_SLOT, (-0.0f64).to_bits());
+            for i in (0..read::<K, V>()).rev() {
+                if thread.pending >> i & 1 != 0 {
+                    (thread.slot, thread.addend) = (thread.slots[i], addend_of(thread, i));
+                }
+            }
+        });
+        let first = waiting.trailing_zeros();
+        let slot = warp.pick(threads, first, |thread| thread.slot);
+        let nothing = (-0.0f64).to_bits();
+        let sum = warp.sum_floats(threads, |_, thread| if thread.slot == slot { thread.addend } else { nothing });
+        warp.each(threads, |lane, thread| {
+            if lane == first {
+                chip.add_float(slot, sum);
+            }
+            if thread.slot == slot {
+                thread.pending &= thread.pending - 1;
+            }
+        });
+    }
+    warp.each(threads, |_, thread| {
+        for i in 0..read::<K, V>() {
+            if thread.pending >> i & 1 != 0 {
+                chip.add_float(thread.slots[i], addend_of(thread, i));
+            }
+        }
+        thread.pending = 0;
+    });
 }

@@ -27,10 +27,12 @@ pub(super) struct Thread<K, W> {
     pub next_values: [W; MAX_ROWS],
     /// The slots of its rows' groups.
     pub slots: [u32; MAX_ROWS],
-    /// A bit for each row that has no slot yet.
+    /// A bit for each row that has no slot yet, or whose number is not added yet.
     pub pending: u32,
-    /// The slot that is probed next for the first of these rows.
+    /// The slot that is probed next for the first of these rows, or to which it is added.
     pub slot: u32,
+    /// The floating-point number of that row.
+    pub addend: u64,
     /// The count of slots that its rows have taken.
     pub taken: u32,
     /// The keys of the groups that are being written.
@@ -49,6 +51,7 @@ impl<K: KeyWord, W: Scalar> Thread<K, W> {
             slots: [NO_SLOT; MAX_ROWS],
             pending: 0,
             slot: NO_SLOT,
+            addend: 0,
             taken: 0,
             groups: [K::default(); EMITTED],
             written: 0,

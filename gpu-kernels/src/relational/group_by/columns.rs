@@ -57,23 +57,14 @@ impl ColumnAt {
         }
     }
 
-    /// Adds a row to aggregate `number`, on a CPU core.
+    /// Adds the aggregate of a slot's copies on chip to its aggregates in memory, where it is slot
+    /// `of_all`.
     #[inline(always)]
-    pub(super) fn add_in_turn<S: Shared<u32>>(&self, chip: &OnChip<S>, number: u32, row: u64) {
+    pub(super) fn merge<S: Shared<u32>>(&self, chip: &OnChip<S>, copies: Copies, (slot, of_all): (u32, u64)) {
         if self.is_wide() {
-            chip.add_in_turn::<u64>(number, self.load(row));
+            self.in_memory::<u64>(Aggregated::Slots).add(of_all, chip.merged(copies, slot), chip.column());
         } else {
-            chip.add_in_turn::<u32>(number, self.load(row));
-        }
-    }
-
-    /// Adds the aggregate of a slot's copies on chip to its aggregates in memory.
-    #[inline(always)]
-    pub(super) fn merge<S: Shared<u32>>(&self, chip: &OnChip<S>, copies: Copies, slot: u32) {
-        if self.is_wide() {
-            self.in_memory::<u64>(Aggregated::Slots).add(slot as u64, chip.merged(copies, slot), chip.column());
-        } else {
-            self.in_memory::<u32>(Aggregated::Slots).add(slot as u64, chip.merged(copies, slot), chip.column());
+            self.in_memory::<u32>(Aggregated::Slots).add(of_all, chip.merged(copies, slot), chip.column());
         }
     }
 

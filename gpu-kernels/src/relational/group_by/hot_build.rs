@@ -3,6 +3,7 @@
 use super::copies::{Copies, SPARE};
 use super::hot_table::{HotCapacity, HotTable, NO_SLOT};
 use super::sample::{CLASSES, SampleKeysParams, header};
+use crate::relational::keys::RowKeys;
 use crate::seam::{Block, Global, Shared};
 use crate::types::KeyWord;
 
@@ -29,8 +30,12 @@ impl Choice {
     /// keys of a class: all keys if they fit, or at most [`HotCapacity::some`].
     #[inline(always)]
     pub fn within(capacity: HotCapacity, keys_of: impl Fn(u32) -> u32) -> (Self, u32) {
-        let all = Self::of(capacity.all, &keys_of);
-        if all.least == 1 { (all, capacity.all) } else { (Self::of(capacity.some, keys_of), capacity.some) }
+        let all = Self::of(capacity.in_parts, &keys_of);
+        if all.least == 1 && (all.frequent <= capacity.all || are_nearly_all(&keys_of)) {
+            (all, capacity.in_parts)
+        } else {
+            (Self::of(capacity.some, keys_of), capacity.some)
+        }
     }
 
     /// Returns the choice of at most `capacity` keys, where `keys_of` returns the count of keys of
@@ -44,6 +49,19 @@ impl Choice {
         }
         Self { least, frequent }
     }
+}
+
+/// Returns whether fewer than one row in `1024` has a key that was not drawn. Their share is about
+/// the share of draws whose key was drawn once (Good, 1953).
+#[inline(always)]
+fn are_nearly_all(keys_of: impl Fn(u32) -> u32) -> bool {
+    let (mut drawn, mut class) = (0, 1);
+    // At most as many steps as classes.
+    while class < CLASSES {
+        drawn += class * keys_of(class);
+        class += 1;
+    }
+    keys_of(1) < drawn / 1024
 }
 
 /// The scalar arguments of [`SelectHot`].
@@ -66,8 +84,8 @@ kernel! {
     SelectHot<K: KeyWord>, "group_select", threads 256, shared found: u32 = 4,
         shared counted: u32 = CLASSES as usize;
     {
-        keys: Global<K>, cells: Global<u32>, counts: Global<u32>, classes: Global<u32>, list: Global<K>,
-        draws: Global<u32>, header: Global<u64>, plan: SelectHotParams
+        keys: Global<K>, upper: Global<u32>, cells: Global<u32>, counts: Global<u32>, classes: Global<u32>,
+        list: Global<K>, draws: Global<u32>, header: Global<u64>, plan: SelectHotParams
     }
 }
 
@@ -89,7 +107,7 @@ impl<K: KeyWord> SelectHot<K> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, found: B::Shared<u32>, counted: B::Shared<u32>) {
         let args = self;
-        let plan = args.plan;
+        let (plan, keys) = (args.plan, RowKeys::new(args.keys, args.upper));
         let first = block.first_thread();
         let mut threads = block.local(|_| Selected { ranks: [NOT_HOT; CELLS as usize] });
         block.phase(&mut threads, |thread, _| {
@@ -136,7 +154,7 @@ impl<K: KeyWord> SelectHot<K> {
                     let at = found.get(KINDS + kind) + rank + kind * choice.frequent;
                     if at < capacity {
                         let owner = args.cells.load_read_only(cell + i as u64);
-                        args.list.store(at as u64, plan.sample.key_of(args.keys, owner));
+                        args.list.store(at as u64, plan.sample.key_of(keys, owner));
                         args.draws.store(at as u64, args.counts.load_read_only(cell + i as u64));
                     }
                 }
@@ -160,15 +178,15 @@ pub struct BuildHotParams {
 kernel! {
     /// Builds the table of the hot keys in `list`, which [`SelectHot`] has written, in `table_out`.
     /// If slots are placed, `places_out` gets the [`Copies`] of each slot; otherwise it is null.
-    /// The launch has one block.
+    /// The launch has a block for each part.
     ///
     /// If no key is hot, the table contains the first key in `keys`, which must not be empty.
     BuildHot<K: KeyWord>, "group_build_hot", threads 1024,
         dynamic words: u64 = |kernel| kernel.plan.table.words_before::<K>().div_ceil(2),
         shared totals: u32 = TOTALS;
     {
-        keys: Global<K>, list: Global<K>, draws: Global<u32>, table_out: Global<K>, places_out: Global<u32>,
-        plan: BuildHotParams
+        keys: Global<K>, upper: Global<u32>, list: Global<K>, draws: Global<u32>, table_out: Global<K>,
+        places_out: Global<u32>, plan: BuildHotParams
     }
 }
 
@@ -196,8 +214,9 @@ impl<K: KeyWord> BuildHot<K> {
         let args = self;
         let BuildHotParams { table, hot, .. } = args.plan;
         // Every empty slot gets a copy of one of the keys that were drawn least often.
-        let filler = if hot == 0 { args.keys.load(0) } else { args.list.load(hot as u64 - 1) };
-        let slots = words.cast::<K>();
+        let filler = if hot == 0 { args.first_key() } else { args.list.load(hot as u64 - 1) };
+        let (slots, part) = (words.cast::<K>(), block.index());
+        let own = (part * table.slots) as u64;
         let mut threads = block.local(|_| ());
         block.phase(&mut threads, |thread, _| {
             for slot in (thread..table.slots).step_by(THREADS as usize) {
@@ -217,24 +236,30 @@ impl<K: KeyWord> BuildHot<K> {
                         here += 1;
                     }
                 }
-                place(slots, &table, filler, keys, here);
+                place(slots, (&table, part), filler, keys, here);
                 number += AT_ONCE as u32 * THREADS;
             }
         });
         block.phase(&mut threads, |thread, _| {
             if thread == 0 {
-                place(slots, &table, filler, [filler; AT_ONCE], 1);
+                place(slots, (&table, part), filler, [filler; AT_ONCE], 1);
             }
         });
         block.phase(&mut threads, |thread, _| {
             for slot in (thread..table.slots).step_by(THREADS as usize) {
-                args.table_out.store(slot as u64, slots.get(slot));
+                args.table_out.store(own + slot as u64, slots.get(slot));
             }
         });
         if table.is_placed != 0 {
             let draws = words.cast::<u32>();
             args.place_slots(block, &mut threads, (slots, draws, table.slots * (K::BITS / 32)), totals);
         }
+    }
+
+    /// Returns the key of the first row.
+    #[inline(always)]
+    fn first_key(&self) -> K {
+        RowKeys::new(self.keys, self.upper).load_read_only(0)
     }
 
     /// Divides the copies of aggregates among the slots, by how often their keys were drawn, and
@@ -247,7 +272,7 @@ impl<K: KeyWord> BuildHot<K> {
         (slots, draws, first): (impl Shared<K>, impl Shared<u32>, u32),
         totals: impl Shared<u32>,
     ) {
-        let args = *self;
+        let (args, part) = (*self, block.index());
         let BuildHotParams { table, hot, .. } = args.plan;
         block.phase(threads, |thread, _| {
             for slot in (thread..table.slots).step_by(THREADS as usize) {
@@ -259,13 +284,13 @@ impl<K: KeyWord> BuildHot<K> {
         });
         block.phase(threads, |thread, _| {
             for number in (thread..hot).step_by(THREADS as usize) {
-                let slot = table.find(args.list.load(number as u64), |slot| slots.get(slot));
+                let slot = table.find(part, args.list.load(number as u64), |slot| slots.get(slot));
                 if slot != NO_SLOT {
                     draws.set(first + slot, args.draws.load(number as u64).max(1));
                 }
             }
             if hot == 0 && thread == 0 {
-                draws.set(first + table.find(args.keys.load(0), |slot| slots.get(slot)), 1);
+                draws.set(first + table.find(part, args.first_key(), |slot| slots.get(slot)), 1);
             }
         });
         let most = table.aggregates - SPARE;
@@ -292,25 +317,32 @@ impl<K: KeyWord> BuildHot<K> {
                 let bits = args.plan.copy_bits(draws, all);
                 let copies =
                     if draws == 0 { Copies::default() } else { Copies::new(totals.fetch_add(GIVEN, 1 << bits), bits) };
-                args.places_out.store(slot as u64, copies.0);
+                args.places_out.store((part * table.slots + slot) as u64, copies.0);
             }
         });
     }
 }
 
-/// Stores each of the first `count` keys, at least one, in one of its slots. A key that is evicted
-/// goes to its next slot.
+/// Stores each of the first `count` keys, at least one, in one of its slots, if it belongs to the
+/// part. A key that is evicted goes to its next slot.
 ///
 /// There is one loop for all keys, in which a lane continues with its next key at once. With a loop
 /// for each key, all lanes would wait for the longest eviction chain for each key.
 #[inline(always)]
-fn place<K: KeyWord>(slots: impl Shared<K>, table: &HotTable, filler: K, mut keys: [K; AT_ONCE], count: u32) {
+fn place<K: KeyWord>(
+    slots: impl Shared<K>,
+    (table, part): (&HotTable, u32),
+    filler: K,
+    mut keys: [K; AT_ONCE],
+    count: u32,
+) {
     let first_slot = |key: K| table.slot::<0>(table.folded(key));
     let (mut key, mut slot) = (keys[0], first_slot(keys[0]));
     let (mut left, mut steps) = (count, MAX_STEPS);
     // At most `MAX_STEPS` steps a key.
     while left != 0 {
-        let moved = slots.exchange(slot, key);
+        let is_own = table.part(table.folded(key)) == part;
+        let moved = if is_own { slots.exchange(slot, key) } else { filler };
         steps -= 1;
         if moved == filler || steps == 0 {
             // The keys are shifted, since a variable index would be a load from memory.

@@ -6,6 +6,9 @@
 //! first of a key's slots that contains the key. So only one of the slots with a key ever gets
 //! rows, and no row is counted for another key, whatever a table contains.
 //!
+//! If more keys are hot than fit one block, a table has parts, and each key belongs to one of them.
+//! A block has one part, and leaves the rows of other parts to the blocks that read the same rows.
+//!
 //! [`hot`](super::hot) looks rows up in this table. The aggregates of the slots are in `on_chip`.
 
 use super::copies::{Copies, SPARE};
@@ -46,20 +49,36 @@ pub struct HotTable {
     pub low: u32,
     /// The odd factor of a key's upper 32 bits, if it has more than 32.
     pub high: u32,
-    /// The count of slots, which is a multiple of 32.
+    /// The count of slots of a part, which is a multiple of 32.
     pub slots: u32,
     /// The binary logarithm of the count of copies of a slot's aggregates, if all slots have the
     /// same count. There are several, so that lanes with equal keys add to different words.
     pub copy_bits: u32,
-    /// The count of copies of all slots' aggregates, including the [`SPARE`] ones for rows without
+    /// The count of copies of all aggregates of a part, including the [`SPARE`] ones for rows without
     /// a slot, which are the last.
     pub aggregates: u32,
     /// Whether each slot has a word that tells its [`Copies`]: 0 or 1. Then only slots with keys
     /// have copies, and frequent keys have more.
     pub is_placed: u32,
+    /// The binary logarithm of the count of parts.
+    pub part_bits: u32,
+    /// An unused field: 0.
+    pub padding: u32,
 }
 
 impl HotTable {
+    /// Returns the count of slots of all parts.
+    #[inline(always)]
+    pub fn all_slots(&self) -> u32 {
+        self.slots << self.part_bits
+    }
+
+    /// Returns the part of a folded key. It is independent of the first slot.
+    #[inline(always)]
+    pub fn part(&self, folded: u32) -> u32 {
+        folded & ((1 << self.part_bits) - 1)
+    }
+
     /// Returns the same table, with words in 32-bit registers.
     #[inline(always)]
     pub fn in_registers(self) -> Self {
@@ -108,10 +127,13 @@ impl HotTable {
         [self.slot::<0>(folded), self.slot::<1>(folded), self.slot::<2>(folded)]
     }
 
-    /// Returns the slot in which a key's rows are counted, or [`NO_SLOT`].
+    /// Returns the slot of a part in which a key's rows are counted, or [`NO_SLOT`].
     #[inline(always)]
-    pub fn find<K: KeyWord>(&self, key: K, held: impl Fn(u32) -> K) -> u32 {
+    pub fn find<K: KeyWord>(&self, part: u32, key: K, held: impl Fn(u32) -> K) -> u32 {
         let folded = self.folded(key);
+        if self.part(folded) != part {
+            return NO_SLOT;
+        }
         let first = self.slot::<0>(folded);
         if held(first) == key { first } else { self.find_further(key, folded, held) }
     }
@@ -136,9 +158,11 @@ impl HotTable {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct HotCapacity {
-    /// The most hot keys if these are all keys of a sample. Three hash functions fill a table up to
-    /// .917.
+    /// The most hot keys of a table with one part if these are all keys of a sample. Three hash
+    /// functions fill a part up to .917.
     pub all: u32,
+    /// The most hot keys of a table with several parts, if these are nearly all keys of the rows.
+    pub in_parts: u32,
     /// The most hot keys if there are other keys. They fit a small table, with which more threads
     /// run. In a nearly full table a key with many rows might find no slot. It is better that a few
     /// more keys with few rows are not hot.
@@ -163,7 +187,12 @@ pub struct HotSizes {
     /// additions that wait for others at the same address, as additions of floating-point numbers
     /// do.
     pub places: bool,
+    /// The binary logarithm of the most parts.
+    pub most_part_bits: u32,
 }
+
+/// The share of its mean count of keys that a part may have more.
+const PART_DEVIATION: u32 = 32;
 
 /// The share of the memory of a table with placed slots that is for the copies of frequent keys.
 const SHARE_OF_COPIES: u32 = 8;
@@ -174,7 +203,8 @@ impl HotSizes {
     pub fn capacity(&self) -> HotCapacity {
         let [large, small] = [self.large, self.small].map(|words| self.most_slots(words));
         let some = if self.places { self.placed_keys(self.large) } else { small / 4 * 3 };
-        HotCapacity { all: large / 8 * 7, some }
+        let all = large / 8 * 7;
+        HotCapacity { all, in_parts: (all - all / PART_DEVIATION) << self.most_part_bits, some }
     }
 
     /// Returns the most keys of a table in `words` with placed slots, if there are 4 slots for 3
@@ -192,16 +222,29 @@ impl HotSizes {
         keys > if self.places { self.placed_keys(self.small) } else { self.most_slots(self.small) / 4 * 3 }
     }
 
-    /// Returns the most slots of a table of any size.
+    /// Returns the most slots of all parts of a table of any size.
     #[inline(always)]
     pub fn max_slots(&self) -> u32 {
-        self.most_slots(self.large)
+        self.most_slots(self.large) << self.most_part_bits
     }
 
     /// Returns a table for `keys` keys, at most [`HotSizes::capacity`], with hash functions from
     /// the word `random`.
     #[inline(always)]
     pub fn table(&self, random: u64, keys: u32) -> HotTable {
+        let all = self.capacity().all;
+        if keys <= all {
+            return self.part(random, keys);
+        }
+        let most_of_part = all - all / PART_DEVIATION;
+        let part_bits = keys.div_ceil(most_of_part).next_power_of_two().ilog2();
+        let mean = keys >> part_bits;
+        HotTable { part_bits, ..self.part(random, mean + mean / (PART_DEVIATION - 1)) }
+    }
+
+    /// Returns a table with one part for `keys` keys.
+    #[inline(always)]
+    fn part(&self, random: u64, keys: u32) -> HotTable {
         let words = if self.is_large(keys) { self.large } else { self.small };
         let HotShare { slots, least_slots, copy_bits: most_copy_bits } = self.share;
         let most_slots = self.most_slots(words);
@@ -213,7 +256,7 @@ impl HotSizes {
         }
         let (low, high) = (random as u32 | 1, (random >> 32) as u32 | 1);
         let aggregates = (slots << copy_bits) + SPARE;
-        let table = HotTable { low, high, slots, copy_bits, aggregates, is_placed: 0 };
+        let table = HotTable { low, high, slots, copy_bits, aggregates, is_placed: 0, part_bits: 0, padding: 0 };
         let is_placed = self.places && copy_bits < most_copy_bits && keys <= self.placed_keys(words);
         if is_placed { self.placed(table, keys, words) } else { table }
     }
@@ -224,7 +267,7 @@ impl HotSizes {
     fn placed(&self, table: HotTable, keys: u32, words: u32) -> HotTable {
         let slot_words = self.key_words + 1;
         let for_slots = words - words / SHARE_OF_COPIES - (keys + SPARE) * self.group_words;
-        let most_slots = (for_slots / slot_words / SLOT_UNIT * SLOT_UNIT).min(self.max_slots());
+        let most_slots = (for_slots / slot_words / SLOT_UNIT * SLOT_UNIT).min(self.most_slots(self.large));
         let slots = (keys * self.share.slots).next_multiple_of(SLOT_UNIT).max(self.share.least_slots).min(most_slots);
         let fit = (words - slots * slot_words) / self.group_words;
         let aggregates = fit.min((keys << self.share.copy_bits) + SPARE) & !1;
@@ -248,10 +291,14 @@ mod tests {
             let memory = [(8_000, 12_000), (12_000, 12_000), (19_000, 57_856)];
             let shares = shares.map(|share| (share, false)).into_iter().chain([(HotShare::OF_LANES, group_words != 0)]);
             for ((share, places), (small, large)) in shares.flat_map(|share| memory.map(|memory| (share, memory))) {
-                let sizes = HotSizes { key_words, group_words, small, large, share, places };
-                for keys in 0..=sizes.capacity().all {
+                let most_part_bits = if places { 2 } else { 0 };
+                let sizes = HotSizes { key_words, group_words, small, large, share, places, most_part_bits };
+                for keys in 0..=sizes.capacity().in_parts {
                     let table = sizes.table(2, keys);
                     let words = if sizes.is_large(keys) { large } else { small };
+                    assert!(table.part_bits <= most_part_bits && table.all_slots() <= sizes.max_slots(), "{table:?}");
+                    let keys = keys >> table.part_bits;
+                    let keys = if table.part_bits == 0 { keys } else { keys + keys / PART_DEVIATION };
                     let of_keys = table.slots * (key_words + table.is_placed);
                     assert!(of_keys + table.aggregates * group_words <= words, "{table:?}");
                     assert!(table.slots * 7 / 8 >= keys && table.slots.is_multiple_of(SLOT_UNIT), "{table:?}");

@@ -51,9 +51,10 @@ impl<K: KeyWord, V: Row> HotGroups<K, V> {
         let first = block.first_thread() as u32;
         let mut groups = block.local(|thread| {
             let slot = first + thread;
-            let held = |slot: u32| args.table.load_read_only(slot as u64);
-            let key = if slot < table.slots { Some(held(slot)) } else { None };
-            Group { key: key.filter(|&key| table.find(key, held) == slot), target: 0 }
+            let (part, in_part) = (slot / table.slots, slot % table.slots);
+            let held = |in_part: u32| args.table.load_read_only((part * table.slots + in_part) as u64);
+            let key = if slot < table.all_slots() { Some(held(in_part)) } else { None };
+            Group { key: key.filter(|&key| table.find(part, key, held) == in_part), target: 0 }
         });
         let next = args.header.offset(header::GROUPS);
         reserve(

@@ -1,11 +1,11 @@
 //! The aggregates in a block's shared memory.
 
 use super::aggregates::{Aggregate, Wanted};
-use super::copies::Copies;
+use super::copies::{Copies, SPARE};
 use crate::column_values::ColumnParams;
 use crate::columns::kind;
 use crate::seam::Shared;
-use crate::types::{Payload, Scalar, WordOf};
+use crate::types::Scalar;
 
 /// The most rows that a thread adds at a time.
 pub(super) const MAX_ROWS: usize = 4;
@@ -90,12 +90,6 @@ impl<S: Shared<u32>> OnChip<S> {
         Self { others_wanted: crate::seam::opaque(self.others_wanted), ..self }
     }
 
-    /// Returns whether only sums are wanted.
-    #[inline(always)]
-    pub fn adds_sums_alone(&self) -> bool {
-        self.wanted.sums && self.others_wanted == 0
-    }
-
     /// Returns the same arrays, so that the compiler knows that only sums are wanted.
     #[inline(always)]
     pub fn of_sums(self) -> Self {
@@ -113,7 +107,11 @@ impl<S: Shared<u32>> OnChip<S> {
         let Self { words, column, .. } = *self;
         if self.wanted.sums && column.adds_floats() {
             for i in 0..ROWS {
-                words.cast::<u64>().add_float(self.float_sum(at[i] - self.low), column.addend(values[i]));
+                let number = at[i] - self.low;
+                // Additions to spare sums would take as long as others.
+                if self.is_real(number) {
+                    words.cast::<u64>().add_float(self.float_sum(number), column.addend(values[i]));
+                }
             }
         } else if self.wanted.sums {
             let high = self.high - self.low;
@@ -181,14 +179,41 @@ impl<S: Shared<u32>> OnChip<S> {
         }
     }
 
-    /// Adds a value to aggregate `number`, on a CPU core.
+    /// Returns whether aggregate `number` is no spare one.
     #[inline(always)]
-    pub fn add_in_turn<V: Payload>(&self, number: u32, value: WordOf<V>) {
-        if V::VALUE_BITS != 0 && self.wanted.sums {
-            self.set_sum(number, self.column.sum(self.sum(number), self.column.addend(value)));
+    fn is_real(&self, number: u32) -> bool {
+        number < self.length - SPARE
+    }
+
+    /// Returns whether sums of floating-point numbers are wanted.
+    #[inline(always)]
+    pub fn adds_floats(&self) -> bool {
+        self.wanted.sums && self.column.adds_floats()
+    }
+
+    /// Returns the same arrays without sums of floating-point numbers.
+    #[inline(always)]
+    pub fn without_floats(self) -> Self {
+        let sums = self.wanted.sums && !self.column.adds_floats();
+        Self { wanted: Wanted { sums, ..self.wanted }, ..self }
+    }
+
+    /// Adds a floating-point number to sum `number`, unless that is a spare one, and returns
+    /// whether it is added. It is not if another thread has just changed the sum.
+    #[inline(always)]
+    pub fn try_add_float(&self, number: u32, addend: u64) -> bool {
+        if !self.is_real(number) {
+            return true;
         }
-        let wanted = Wanted { sums: false, ..self.wanted };
-        Self { wanted, ..*self }.add::<1, WordOf<V>>([self.low + number; MAX_ROWS], [value; MAX_ROWS]);
+        let (words, at) = (self.words.cast::<u64>(), self.float_sum(number));
+        let held = words.load_relaxed(at);
+        words.compare_exchange(at, held, self.column.sum(held, addend)) == held
+    }
+
+    /// Adds a floating-point number to sum `number`, which is no spare one.
+    #[inline(always)]
+    pub fn add_float(&self, number: u32, addend: u64) {
+        self.words.cast::<u64>().add_float(self.float_sum(number), addend);
     }
 
     /// Returns the count of rows of aggregate `number`.
@@ -205,16 +230,6 @@ impl<S: Shared<u32>> OnChip<S> {
         }
         let [low, high] = [self.low, self.high].map(|half| self.words.get(half + number));
         low as u64 | (high as u64) << 32
-    }
-
-    #[inline(always)]
-    fn set_sum(&self, number: u32, sum: u64) {
-        if self.column.adds_floats() {
-            self.words.cast::<u64>().set(self.float_sum(number), sum);
-        } else {
-            self.words.set(self.low + number, sum as u32);
-            self.words.set(self.high + number, (sum >> 32) as u32);
-        }
     }
 
     /// Returns the index of a sum of floating-point numbers, in words of 64 bits.

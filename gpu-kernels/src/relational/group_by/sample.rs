@@ -1,6 +1,7 @@
 //! A sample of rows: its distinct keys, and how often each key was drawn.
 
 use crate::page::position;
+use crate::relational::keys::RowKeys;
 use crate::seam::{Block, Global, Shared};
 use crate::types::{KeyWord, Scalar};
 
@@ -58,7 +59,7 @@ impl SampleKeysParams {
 
     /// Returns the key of a cell that contains `owner`, which is the index of a draw plus 1.
     #[inline(always)]
-    pub(super) fn key_of<K: KeyWord>(&self, keys: Global<K>, owner: u32) -> K {
+    pub(super) fn key_of<K: KeyWord>(&self, keys: RowKeys<K>, owner: u32) -> K {
         keys.load_read_only(position(owner as u64 - 1, self.a, self.position_bits))
     }
 }
@@ -76,11 +77,11 @@ kernel! {
     /// the key plus 1, or 0; a count tells how often the key was drawn. The header's
     /// [`header::DRAWN`] becomes the count of rows, and `classes` the count of keys of each class.
     ///
-    /// There are 2^(`sample_bits` + 1) cells and counts. All four are 0 at first.
+    /// The keys are [`RowKeys`]. There are 2^(`sample_bits` + 1) cells and counts. All four are 0 at first.
     SampleKeys<K: KeyWord>, "group_sample", threads 512,
         shared held: u64 = 512, shared owners: u32 = 2048, shared changes: u32 = 64;
     {
-        keys: Global<K>, cells: Global<u32>, counts: Global<u32>, classes: Global<u32>, header: Global<u64>,
+        keys: Global<K>, upper: Global<u32>, cells: Global<u32>, counts: Global<u32>, classes: Global<u32>, header: Global<u64>,
         plan: SampleKeysParams
     }
 }
@@ -89,7 +90,7 @@ impl<K: KeyWord> SampleKeys<K> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, held: B::Shared<u64>, owners: B::Shared<u32>, changes: B::Shared<u32>) {
         let args = self;
-        let plan = args.plan;
+        let (plan, keys) = (args.plan, args.row_keys());
         let first = block.first_thread();
         let mut threads = block.local(|_| Drawn { key: None, cell: 0, is_first: false });
         let drawn = block.count(&mut threads, |thread, drawn| {
@@ -99,7 +100,7 @@ impl<K: KeyWord> SampleKeys<K> {
             if thread < CLASSES {
                 changes.set(thread, 0);
             }
-            drawn.key = plan.row(first + thread as u64).map(|row| args.keys.load_read_only(row));
+            drawn.key = plan.row(first + thread as u64).map(|row| keys.load_read_only(row));
             held.set(thread, drawn.key.unwrap_or_default().to_u64());
             drawn.key.is_some()
         });
@@ -143,10 +144,15 @@ impl<K: KeyWord> SampleKeys<K> {
         });
     }
 
+    #[inline(always)]
+    fn row_keys(&self) -> RowKeys<K> {
+        RowKeys::new(self.keys, self.upper)
+    }
+
     /// Adds a key that was drawn `times` times. Returns how often other blocks drew it before.
     #[inline(always)]
     fn add(&self, key: K, owner: u32, times: u32) -> u32 {
-        let Self { keys, cells, counts, plan, .. } = *self;
+        let Self { cells, counts, plan, .. } = *self;
         let mask = (2 << plan.sample_bits) - 1;
         let mut cell = (key.mix(plan.a, plan.b) >> (31 - plan.sample_bits)) & mask;
         // At most as many steps as cells: there are twice as many cells as draws, so an empty one
@@ -157,7 +163,7 @@ impl<K: KeyWord> SampleKeys<K> {
             if found == 0 {
                 found = at.compare_exchange(0, owner);
             }
-            if found == 0 || plan.key_of(keys, found) == key {
+            if found == 0 || plan.key_of(self.row_keys(), found) == key {
                 return counts.atomic(cell as u64).fetch_add(times);
             }
             cell = (cell + 1) & mask;

@@ -12,6 +12,7 @@ use super::on_chip::{MAX_ROWS, OnChip};
 use crate::column_values::ColumnParams;
 use crate::columns::each_column;
 use crate::primitives::append::{WARPS, reserve};
+use crate::relational::keys::RowKeys;
 use crate::seam::{Block, Global, Shared};
 use crate::types::{KeyWord, Row, Scalar, WordOf};
 
@@ -70,7 +71,7 @@ kernel! {
     GroupRows<K: KeyWord, V: Row>, "group_rows", threads 512,
         dynamic words: u32 = |kernel| kernel.on_chip(()).end_after(kernel.plan.listed_words) + 1;
     {
-        keys: Global<K>, values: Global<WordOf<V>>, slots: Global<u32>, sums: Global<u64>, counts: Global<u32>,
+        keys: Global<K>, upper: Global<u32>, values: Global<WordOf<V>>, slots: Global<u32>, sums: Global<u64>, counts: Global<u32>,
         minima: Global<WordOf<V>>, maxima: Global<WordOf<V>>, columns: Global<u64>, slots_of_rows: Global<u32>,
         groups: Global<u64>, plan: GroupRowsParams
     }
@@ -102,7 +103,7 @@ impl<K: KeyWord, V: Row> GroupRows<K, V> {
             }
             let index = first + thread as u64;
             if index < plan.rows {
-                let key = args.keys.load_streaming(index);
+                let key = RowKeys::new(args.keys, args.upper).load_streaming(index);
                 if V::VALUE_BITS != 0 && !args.values.is_null() {
                     row.value = args.values.load_streaming(index);
                 }
@@ -155,7 +156,7 @@ impl<K: KeyWord, V: Row> GroupRows<K, V> {
             words.set(Self::SLOTS_AT + row.cell, slot);
             args.aggregates().add(slot as u64, chip.aggregate(row.cell), plan.column);
             if V::IS_LIST {
-                each_on_chip!((column, own) in args.columns, after chip => { column.merge(&own, Copies::new(row.cell, 0), slot); });
+                each_on_chip!((column, own) in args.columns, after chip => { column.merge(&own, Copies::new(row.cell, 0), (slot, slot as u64)); });
             }
         });
         block.each(&mut threads, |thread, row| {
@@ -188,7 +189,8 @@ impl<K: KeyWord, V: Row> GroupRows<K, V> {
     /// no block had found the key before, it is counted by the word `new_keys`.
     #[inline(always)]
     fn find_or_take(&self, key: K, row: u32, (words, new_keys): (impl Shared<u32>, u32)) -> Option<u32> {
-        let Self { keys, slots, plan, .. } = *self;
+        let Self { slots, plan, .. } = *self;
+        let keys = RowKeys::new(self.keys, self.upper);
         let mask = u32::MAX >> (32 - plan.slot_bits);
         let first = key.mix(plan.a, plan.b) >> (32 - plan.slot_bits);
         let (mut slot, mut pause) = (first, first.wrapping_add(STEPS) & mask);
@@ -262,7 +264,7 @@ kernel! {
     WriteGroups<K: KeyWord, V: Row>, "group_rows_write", threads 256,
         shared found: u32 = 8, shared start: u64 = 1;
     {
-        keys: Global<K>, slots: Global<u32>, sums: Global<u64>, counts: Global<u32>, minima: Global<WordOf<V>>,
+        keys: Global<K>, upper: Global<u32>, slots: Global<u32>, sums: Global<u64>, counts: Global<u32>, minima: Global<WordOf<V>>,
         maxima: Global<WordOf<V>>, columns: Global<u64>, keys_out: Global<K>, firsts_out: Global<u32>, sums_out: Global<u64>,
         counts_out: Global<u32>, minima_out: Global<WordOf<V>>, maxima_out: Global<WordOf<V>>,
         written: Global<u64>, plan: WriteGroupsParams
@@ -306,7 +308,7 @@ impl<K: KeyWord, V: Row> WriteGroups<K, V> {
             if target >= capacity {
                 return;
             }
-            args.keys_out.store(target, args.keys.load_read_only(row as u64));
+            args.keys_out.store(target, RowKeys::new(args.keys, args.upper).load_read_only(row as u64));
             from.copy_slot(slot, to, target, column);
             if V::IS_LIST {
                 each_column!(column in args.columns => { column.copy_slot(slot, target); });

@@ -145,6 +145,11 @@ impl Tile for CheckedTile<'_> {
         let (before, total) = sums_before(values);
         self.each_lane(|lane| tell(lane, &mut local[lane as usize], before[lane as usize], total));
     }
+    fn sum_floats<T>(&mut self, local: &[T; LANES], read: impl Fn(u32, &T) -> u64 + Sync) -> u64 {
+        let mut sum = (-0.0f64).to_bits();
+        self.each_lane(|lane| sum = sum.plus_float(read(lane, &local[lane as usize])));
+        sum
+    }
     fn twins<T, N: Word>(
         &mut self,
         local: &mut [T; LANES],

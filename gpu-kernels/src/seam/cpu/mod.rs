@@ -200,6 +200,9 @@ impl<const COUNT: usize> Tile for CpuTile<COUNT> {
         }
     }
     #[inline(always)]
+    fn sum_floats<T>(&mut self, local: &[T; COUNT], read: impl Fn(u32, &T) -> u64 + Sync) -> u64 {
+        (0..COUNT).fold((-0.0f64).to_bits(), |sum, lane| sum.plus_float(read(lane as u32, &local[lane])))
+    }
     fn twins<T, N: Word>(
         &mut self,
         local: &mut [T; COUNT],

@@ -14,6 +14,7 @@ pub mod warp;
 
 pub use shared::{GpuShared, dynamic_array};
 
+use self::warp::LaneWord;
 use super::block::LANES;
 use super::{Block, Shared, Tile, Word};
 
@@ -147,6 +148,17 @@ impl Tile for GpuTile {
         }
         let total = sum.from_lane(ALL, LANES as u32 - 1);
         tell(lane, &mut local.0, sum.minus(value), total);
+    }
+    #[inline(always)]
+    fn sum_floats<T>(&mut self, local: &Register<T>, read: impl Fn(u32, &T) -> u64 + Sync) -> u64 {
+        let lane = Self::lane();
+        let mut sum = f64::from_bits(read(lane, &local.0));
+        let mut distance = LANES as u32 / 2;
+        while distance != 0 {
+            sum += f64::from_bits(sum.to_bits().from_lane(ALL, lane ^ distance));
+            distance /= 2;
+        }
+        sum.to_bits()
     }
     #[inline(always)]
     fn twins<T, N: Word>(

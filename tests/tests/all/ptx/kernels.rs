@@ -140,6 +140,7 @@ fn of_row<K: Key, V: Payload>() -> Entries {
         relational::group_by::HotPass::<K, V, true>::ENTRY,
         relational::group_by::HotPassLarge::<K, V, false>::ENTRY,
         relational::group_by::HotPassLarge::<K, V, true>::ENTRY,
+        relational::group_by::HotPassParts::<K, V>::ENTRY,
         relational::group_by::table::GroupRows::<K, V>::ENTRY,
         relational::group_by::table::WriteGroups::<K, V>::ENTRY,
     ]

@@ -273,3 +273,18 @@ fn many_keys_that_the_sample_does_not_draw() {
         Case::new(keys_64(&numbers)).check(device);
     });
 }
+
+#[parameterized]
+fn keys_that_only_several_blocks_have_memory_for(engine: &TestEngine) {
+    // The sanitizers and the interpreter would take long.
+    if engine.max_items < 1 << 20 || only_cuda() {
+        return;
+    }
+    let mut random = random(5);
+    for groups in [9_000, 12_000, 15_000] {
+        let _at = at(format!("{groups} groups"));
+        let numbers: Vec<u32> = (0..1 << 21).map(|_| random.next_u32() % groups).collect();
+        let report = Case::new(keys_64(&numbers)).check(&engine.device);
+        assert!(!report.overflowed && report.hot_rows > numbers.len() as u64 / 2, "{report:?}");
+    }
+}

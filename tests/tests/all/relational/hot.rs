@@ -6,7 +6,7 @@ use gpu_kernels::column_values::ColumnParams;
 use gpu_kernels::types::{Columns, Nothing, Payload, Scalar, WordOf};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, HashMap};
-use warpnest::low_level::{Few, FewBuffers, group_few};
+use warpnest::low_level::{Few, FewBuffers, HotBlocks, group_few};
 use warpnest::primitives::Scratch;
 use warpnest::types::WordKey as Key;
 use warpnest::{Buffer, Device};
@@ -47,8 +47,7 @@ struct Case<'c, K, V: Payload> {
     wanted: Wanted,
     capacity: usize,
     seed: u64,
-    /// Whether blocks have the size for large tables.
-    large: bool,
+    blocks: HotBlocks,
 }
 
 impl<K: Key, V: Payload> Case<'_, K, V> {
@@ -83,7 +82,7 @@ impl<K: Key, V: Payload> Case<'_, K, V> {
         };
         let mut scratch = Scratch::new(device);
         let (few, missed_keys, mut missed_values) =
-            group_few::<K, V>(stream, &mut scratch, &keys, values.as_ref(), column, &mut out, (self.seed, self.large))
+            group_few::<K, V>(stream, &mut scratch, &keys, values.as_ref(), column, &mut out, (self.seed, self.blocks))
                 .unwrap();
 
         let mut expected = self.expected();
@@ -187,8 +186,12 @@ where
         let values: Vec<WordOf<V>> = distinct_keys(keys.len(), seed);
         // Sums of any floating-point numbers depend on their order.
         let wanted = Wanted { sums: wanted.sums && !column.adds_floats(), ..wanted };
-        let large = seed % 2 == 0;
-        Case::<K, V> { keys: &keys, values: &values, column, wanted, capacity, seed, large }.check(&engine.device);
+        let blocks = match seed % 4 {
+            0 => HotBlocks::OfSample,
+            1 => HotBlocks::Large,
+            bits => HotBlocks::Parts(bits as u32 - 1),
+        };
+        Case::<K, V> { keys: &keys, values: &values, column, wanted, capacity, seed, blocks }.check(&engine.device);
         Ok(())
     });
 }
@@ -229,8 +232,16 @@ fn keys_alone() {
 fn check(device: &Device, keys: &[u32], wanted: Wanted) -> Few {
     let values: Vec<u32> = distinct_keys(keys.len(), 3);
     let column = ColumnParams::signed(32);
-    Case::<u32, u32> { keys, values: &values, column, wanted, capacity: keys.len(), seed: 5, large: false }
-        .check(device)
+    Case::<u32, u32> {
+        keys,
+        values: &values,
+        column,
+        wanted,
+        capacity: keys.len(),
+        seed: 5,
+        blocks: HotBlocks::OfSample,
+    }
+    .check(device)
 }
 
 #[parameterized]
@@ -337,7 +348,7 @@ fn buffers_of_other_lengths_are_refused(engine: &TestEngine) {
             Some(values),
             column,
             &mut buffers,
-            (1, false),
+            (1, HotBlocks::OfSample),
         )
     };
     assert!(group(&values).is_err());

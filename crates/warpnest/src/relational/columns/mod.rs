@@ -13,5 +13,5 @@ pub(super) use cast::{Cast, cast_words};
 pub(crate) use column::OnDevice;
 pub(crate) use column::Source;
 pub use column::{Column, IntoColumn};
-pub(super) use keys::{KeyColumns, KeysOnDevice, Recoding, join, recode, typed};
+pub(super) use keys::{KeyColumns, KeysOnDevice, Recoding, RowKeys, one_column, recode, typed};
 pub(super) use words::{Lend, Words, WordsOf, WordsRef, WordsView};

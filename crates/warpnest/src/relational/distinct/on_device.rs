@@ -11,7 +11,7 @@ use crate::hash::random_seed;
 use crate::page::{PageConfig, PageTable};
 use crate::primitives::{Scratch, check_items, invert, iota, scatter, select, selected};
 use crate::relational::Order;
-use crate::relational::columns::{Words, typed};
+use crate::relational::columns::{RowKeys, Words, typed};
 use crate::relational::group_by::bounded::Bound;
 use crate::relational::group_by::memory::{Memory, permuted};
 use crate::relational::group_by::outputs::{ChipInput, Computed};
@@ -99,7 +99,7 @@ impl<K: Key> Column<'_, K> {
         };
         let (mut firsts, mut ids) = (lent(first_rows, by_first)?, lent(ids, by_first)?);
         let seed = wanted.seed.unwrap_or_else(random_seed);
-        let input = ChipInput { keys: keys.words(), columns: &[], seed };
+        let input = ChipInput { keys: RowKeys::One(keys.words()), columns: &[], seed };
         let mut computed = Computed { keys: keys_out.into_words(), counts, columns: Vec::new() };
         let answer = if by_first { Answer::FirstRow } else { Answer::Group };
         let of_rows = OfRows { firsts: firsts.as_mut(), answers: ids.as_mut().map(|ids| (ids, answer)) };

@@ -1,7 +1,7 @@
 //! Launches that compute flags and ranks of rows.
 
 use crate::primitives::{Scratch, exclusive_scan_in_place};
-use crate::relational::columns::join;
+use crate::relational::columns::RowKeys;
 use crate::types::KeyOrder;
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::layered::compacting::{CountBits, RowsParams};
@@ -62,9 +62,9 @@ impl Rows {
         exclusive_scan_in_place(stream, scratch, &mut before)?;
         let ranks = scratch.lend::<u64>(words as usize)?;
         stream.batch(|batch| {
-            let halves = [batch.read(&bits), batch.read(&before)];
+            let halves = RowKeys::Two([&bits, &before]);
             // SAFETY: all three buffers have the same count of words.
-            unsafe { join(batch, KeyOrder::default(), words, halves, batch.write(&ranks)) }
+            unsafe { halves.encode(batch, KeyOrder::default(), batch.write(&ranks)) }
         })?;
         scratch.give_back(before);
         Ok(Flagged { bits, ranks })

@@ -1,7 +1,7 @@
 //! The columns of rows, and words that differ for different rows.
 
 use crate::primitives::{Scratch, check_items};
-use crate::relational::columns::{Column, Lend, WordsOf, join};
+use crate::relational::columns::{Column, Lend, RowKeys, WordsOf};
 use crate::types::KeyOrder;
 use crate::{Buffer, Device, Key, Result, Stream};
 use gpu_kernels::types::Scalar;
@@ -91,9 +91,9 @@ pub(super) fn joined(
 fn both(stream: &Stream, scratch: &mut Scratch, so_far: Narrow<'_>, column: Narrow<'_>) -> Result<Buffer<u64>> {
     let joined = scratch.lend::<u64>(column.words().len())?;
     stream.batch(|batch| {
-        let halves = [batch.read(so_far.words()), batch.read(column.words())];
+        let halves = RowKeys::Two([so_far.words(), column.words()]);
         // SAFETY: all three buffers have the same count of elements.
-        unsafe { join(batch, KeyOrder::default(), joined.len() as u64, halves, batch.write(&joined)) }
+        unsafe { halves.encode(batch, KeyOrder::default(), batch.write(&joined)) }
     })?;
     for narrow in [so_far, column] {
         if let Narrow::Ids(ids) = narrow {

@@ -4,9 +4,9 @@ use super::bins::{Attempt, Found, HashInput, group_in_bins, with_plan};
 use super::bins_plan::{Expected, HashPlan, Page};
 use super::hot::{HotFound, HotShape, Missed, hot_pass};
 use super::outputs::{ChipInput, Computed, ComputedColumn, InputColumn};
-use super::sample::sample;
+use super::sample::{Sampled, sample};
 use crate::primitives::Scratch;
-use crate::relational::columns::{Words, WordsRef};
+use crate::relational::columns::{RowKeys, Words, WordsRef};
 use crate::split::Regions;
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::column_values::ColumnParams;
@@ -80,8 +80,30 @@ pub struct Few {
     pub missed: u64,
 }
 
-/// Takes a sample and runs the hot pass over all rows; if `large`, with the blocks of large tables.
-/// Returns the findings, and the keys and values of the rows whose key is not hot. Without a column
+/// The blocks of a hot pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HotBlocks {
+    /// As the sample says.
+    OfSample,
+    /// The blocks of large tables.
+    Large,
+    /// The blocks of a table with a power of two of parts, whose logarithm is given, or fewer if
+    /// these do not fit its memory.
+    Parts(u32),
+}
+
+impl HotBlocks {
+    fn set<K>(self, sampled: &mut Sampled<'_, K>) {
+        sampled.is_large |= self != Self::OfSample;
+        if let Self::Parts(bits) = self {
+            let slots = sampled.layout.draws - sampled.layout.list;
+            let fits = |bits: &u32| (sampled.table.slots as u64) << bits <= slots;
+            sampled.table.part_bits = (0..=bits).rev().find(fits).unwrap_or(0);
+        }
+    }
+}
+
+/// Takes a sample and runs the hot pass over all rows with the given blocks. Returns the findings, and the keys and values of the rows whose key is not hot. Without a column
 /// of values it returns no values.
 ///
 /// # Errors
@@ -93,12 +115,12 @@ pub fn group_few<K: KeyWord, V: Payload>(
     values: Option<&Buffer<WordOf<V>>>,
     column: ColumnParams,
     out: &mut FewBuffers<K, WordOf<V>>,
-    (seed, large): (u64, bool),
+    (seed, blocks): (u64, HotBlocks),
 ) -> Result<(Few, Vec<K>, Vec<WordOf<V>>)> {
     let (columns, computed) = (input_columns(values, column), out.take(values.map(|_| column)));
     let device = scratch.device().clone();
-    let mut sampled = sample(stream, scratch, keys, &computed.shape(), seed)?;
-    sampled.is_large |= large;
+    let mut sampled = sample(stream, scratch, RowKeys::One(keys), &computed.shape(), seed)?;
+    blocks.set(&mut sampled);
     let (rows, distinct, hot) = (sampled.rows, sampled.distinct, sampled.hot);
     let (covered, missed_share, estimated_groups) = (sampled.covered, sampled.missed_share, sampled.groups());
     let shape = HotShape::new::<K, V>(stream, &sampled);
@@ -109,7 +131,7 @@ pub fn group_few<K: KeyWord, V: Payload>(
     let missed_columns = [WordsRef::of(&missed_values)];
     let of_columns = &missed_columns[..columns.len()];
     let to = Missed { keys: &missed_keys, columns: of_columns, counts: &counts };
-    let input = ChipInput { keys, columns: &columns, seed };
+    let input = ChipInput { keys: RowKeys::One(keys), columns: &columns, seed };
     let (found, _) = hot_pass::<K, V>(stream, input, (sampled, shape), &computed, to)?;
     out.put_back(computed);
     let HotFound { groups, missed, regions } = found;

@@ -12,7 +12,7 @@ use crate::{Buffer, Result, Stream};
 use gpu_kernels::relational::group_by::hot::{region, tile};
 use gpu_kernels::relational::group_by::sample::header;
 use gpu_kernels::relational::group_by::{
-    BuildHot, BuildHotParams, HotGroups, HotGroupsParams, HotParams, HotPass, HotPassLarge,
+    BuildHot, BuildHotParams, HotGroups, HotGroupsParams, HotParams, HotPass, HotPassLarge, HotPassParts,
 };
 use gpu_kernels::types::{KeyWord, Row};
 
@@ -44,8 +44,12 @@ impl HotShape {
             gpu: if sampled.is_large { 1 } else { SMALL_BLOCKS as u64 },
             core: if sampled.table.slots <= SMALL_SLOTS { SMALL_BLOCKS_A_CORE } else { BLOCKS_A_CORE },
         };
-        let blocks = stream.machine().blocks(each).min(rows.div_ceil(tile::<K, V>(threads))).max(1);
-        let is_few = sampled.missed_share < FEW_MISSED;
+        // Blocks that read the same tiles have the parts of the table.
+        let part_bits = sampled.table.part_bits;
+        let tiles = rows.div_ceil(tile::<K, V>(threads)).max(1);
+        let blocks = (stream.machine().blocks(each) >> part_bits).min(tiles).max(1) << part_bits;
+        // A table has parts only if it has nearly all keys.
+        let is_few = sampled.missed_share < FEW_MISSED || part_bits != 0;
         Self { blocks, region: (!is_few).then(|| region::<K, V>(rows, blocks as u32, threads)), rows }
     }
 
@@ -149,9 +153,11 @@ pub(super) fn hot_pass<'s, K: KeyWord, V: Row>(
             }
             let plan = BuildHotParams { table, hot: hot as u32, drawn: drawn as u32 };
             let draws = header.offset(layout.draws).cast();
-            let build = BuildHot { keys: batch.read(keys), list, draws, table_out: hot_keys, places_out: places, plan };
+            let (keys, upper) = keys.read(batch);
+            let build = BuildHot { keys, upper, list, draws, table_out: hot_keys, places_out: places, plan };
             let pass = HotPass::<K, V, false> {
-                keys: batch.read(keys),
+                keys,
+                upper,
                 values: input.values::<V>(batch),
                 table: hot_keys,
                 places,
@@ -187,14 +193,16 @@ pub(super) fn hot_pass<'s, K: KeyWord, V: Row>(
                 header,
                 plan: HotGroupsParams { table, column: out.params(), capacity },
             };
-            batch.launch_blocks(&build, 1)?;
+            batch.launch_blocks(&build, 1 << table.part_bits)?;
+            let few = pass.variant::<true>();
             match (is_large, shape.region.is_none()) {
+                _ if table.part_bits != 0 => batch.launch_blocks(&HotPassParts::from(few), blocks)?,
                 (false, false) => batch.launch_blocks(&pass, blocks)?,
-                (false, true) => batch.launch_blocks(&pass.variant::<true>(), blocks)?,
+                (false, true) => batch.launch_blocks(&few, blocks)?,
                 (true, false) => batch.launch_blocks(&HotPassLarge::from(pass), blocks)?,
-                (true, true) => batch.launch_blocks(&HotPassLarge::from(pass.variant::<true>()), blocks)?,
+                (true, true) => batch.launch_blocks(&HotPassLarge::from(few), blocks)?,
             }
-            batch.launch(&groups, table.slots as u64)
+            batch.launch(&groups, table.all_slots() as u64)
         }
     })?;
     let found = words.download_front(stream, header::WORDS)?;

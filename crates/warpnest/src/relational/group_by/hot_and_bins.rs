@@ -8,7 +8,7 @@ use super::outputs::{ChipInput, Computed, InputColumn};
 use super::sample::{Sampled, sample};
 use crate::hash::constants;
 use crate::primitives::Scratch;
-use crate::relational::columns::{WordsRef, WordsView};
+use crate::relational::columns::{WordsRef, WordsView, one_column};
 use crate::{Result, Stream};
 use gpu_kernels::columns::Source;
 use gpu_kernels::split::MAX_SPLIT_BITS;
@@ -57,7 +57,8 @@ pub(super) fn hot_and_bins<K: KeyWord + ValueWord, V: Row>(
     let mut report = OnChip::default();
     let mut capacity = 0;
     let (mut input, mut was_hot) = (input, None);
-    loop {
+    let mut joined = None;
+    let answer = loop {
         let sampled = sample(stream, scratch, input.keys, &computed.shape(), input.seed)?;
         report.estimated_groups = sampled.groups();
         // The estimate is low if some keys are rare, and it varies.
@@ -68,19 +69,20 @@ pub(super) fn hot_and_bins<K: KeyWord + ValueWord, V: Row>(
             true => hot_pass_and_bins::<K, V>(stream, sampled, input, computed, &mut report)?,
             false => {
                 let expected = Expected::about(sampled.groups());
-                let rows = HashInput::all(input.keys, input.columns);
+                let keys = one_column(stream, scratch, input.keys, &mut joined)?;
+                let rows = HashInput::all(keys, input.columns);
                 group_in_bins::<K, V>(stream, scratch, rows, (0, expected), constants(input.seed), computed)?
             }
         };
         match found {
             Found::Groups(groups) if groups <= capacity => {
                 computed.set_length(groups);
-                return Ok((true, report));
+                break (true, report);
             }
             // All groups were counted, so the next attempt has capacity for them.
             Found::Groups(groups) => capacity = groups,
             Found::Overflow if was_hot.is_some() => {
-                return Ok((false, OnChip { overflowed: true, hot_rows: 0, ..report }));
+                break (false, OnChip { overflowed: true, hot_rows: 0, ..report });
             }
             // The sample was wrong. A new sample with another seed draws other rows.
             Found::Overflow => {
@@ -89,7 +91,9 @@ pub(super) fn hot_and_bins<K: KeyWord + ValueWord, V: Row>(
                 input.seed = input.seed.wrapping_add(1);
             }
         }
-    }
+    };
+    joined.into_iter().for_each(|joined| scratch.give_back(joined));
+    Ok(answer)
 }
 
 /// Returns whether hot keys are aggregated before the other rows are split. They are if most rows

@@ -10,8 +10,7 @@ use super::sort::SortInput;
 use super::table::{OfRows, group_in_table};
 use super::wanted::{Order, Query};
 use crate::primitives::{Scratch, launch_gather};
-use crate::relational::columns::{KeysOnDevice, Recoding, Words, WordsRef, recode};
-use crate::types::KeyOrder;
+use crate::relational::columns::{Recoding, RowKeys, Words, WordsRef, one_column, recode};
 use crate::{Buffer, Device, InputError, Result, Stream};
 use gpu_kernels::columns::MAX_COLUMNS;
 use gpu_kernels::primitives::reduce::SumKind;
@@ -57,53 +56,26 @@ pub(super) fn group_on_chip<K: KeyWord + ValueWord>(
     (seed, way): (u64, Way<'_>),
 ) -> Result<(Option<Grouped<K>>, OnChip)> {
     let device = scratch.device().clone();
-    let is_sorted = query.order == Order::ByKey;
-    let is_joined = matches!(input.keys, KeysOnDevice::Two(_));
-    let mut lent = None;
-    let keys: &Buffer<K> = match input.keys {
-        KeysOnDevice::One(keys) => keys,
-        // Two columns of keys are joined to one column, of words that sort like the keys if they
-        // must be sorted.
-        KeysOnDevice::Two(_) => {
-            let joined = &*lent.insert(scratch.lend(input.rows as usize)?);
-            let order = if is_sorted { input.order } else { KeyOrder::default() };
-            // SAFETY: there is a key for each row.
-            stream.batch(|batch| unsafe { input.keys.encode(batch, order, input.rows, batch.write(joined)) })?;
-            joined
-        }
-    };
+    // Cores read one column.
+    let (mut keys, mut joined) = (input.keys.lent(), None);
+    if stream.machine().runs_in_order() {
+        keys = RowKeys::One(one_column(stream, scratch, keys, &mut joined)?);
+    }
     let of = OnChipQuery { stream, query, input, device: device.clone(), keys, seed, way };
     let (done, report) = of.answer(scratch, memory)?;
-    if let Some(joined) = lent {
-        scratch.give_back(joined);
-    }
+    joined.into_iter().for_each(|joined| scratch.give_back(joined));
     let (keys, columns) = match done {
-        Some(groups) if is_sorted => groups,
+        Some(groups) if query.order == Order::ByKey => groups,
         done => return Ok((done, report)),
     };
     let words = keys.duplicate(stream, &device)?;
-    if !is_joined {
-        recoded(stream, input.order, (&keys, &words), Recoding::Encode)?;
-    }
-    let (words, keys, columns) = permuted(stream, scratch, words, keys, columns)?;
-    if is_joined {
-        recoded(stream, input.order, (&words, &keys), Recoding::Decode)?;
-    }
-    Ok((Some((keys, columns)), report))
-}
-
-/// Queues encoding or decoding keys from the first buffer to the second, which may be the same.
-fn recoded<K: KeyWord>(
-    stream: &Stream,
-    order: KeyOrder,
-    (from, to): (&Buffer<K>, &Buffer<K>),
-    how: Recoding,
-) -> Result<()> {
     stream.batch(|batch| {
-        let (output, keys) = (batch.write(to), batch.read(from));
+        let (output, keys) = (batch.write(&words), batch.read(&keys));
         // SAFETY: both buffers have the same count of keys.
-        unsafe { recode(batch, (order, how), from.len() as u64, keys, output) }
-    })
+        unsafe { recode(batch, (input.order, Recoding::Encode), words.len() as u64, keys, output) }
+    })?;
+    let (_, keys, columns) = permuted(stream, scratch, words, keys, columns)?;
+    Ok((Some((keys, columns)), report))
 }
 
 /// A query, with its rows and the way in which it is answered.
@@ -112,7 +84,7 @@ struct OnChipQuery<'a, 'q, 'c, K> {
     query: &'a Query<'q>,
     input: &'a SortInput<'a, 'c, K>,
     device: Device,
-    keys: &'a Buffer<K>,
+    keys: RowKeys<'a, K>,
     seed: u64,
     way: Way<'a>,
 }
@@ -149,7 +121,7 @@ impl<K: KeyWord + ValueWord> OnChipQuery<'_, '_, '_, K> {
         let mut own: Vec<Option<Words>> = memory.columns.into_iter().map(Some).collect();
         let is_on_cores = matches!(self.way, Way::HotAndBins)
             && stream.machine().runs_in_order()
-            && self.keys.in_place(stream)?.is_some();
+            && matches!(self.keys, RowKeys::One(keys) if keys.in_place(stream)?.is_some());
         let passes = folds.passes(if is_on_cores { (usize::MAX, u32::MAX) } else { MOST_OF_PASS });
         let (mut found, mut all_keys, mut report) = (Found::default(), Some(memory.keys), OnChip::default());
         for pass in &passes {

@@ -1,6 +1,6 @@
 //! The columns that are aggregated together, and the buffers of their aggregates.
 
-use crate::relational::columns::{Words, WordsRef};
+use crate::relational::columns::{RowKeys, Words, WordsRef};
 use crate::runtime::stream::Batch;
 use crate::split::or_null;
 use crate::{Buffer, Device, Result};
@@ -22,7 +22,7 @@ pub(in crate::relational) struct InputColumn<'i> {
 /// The rows of a group-by.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::relational) struct ChipInput<'i, K> {
-    pub keys: &'i Buffer<K>,
+    pub keys: RowKeys<'i, K>,
     /// The columns of values: none, one with words, or several.
     pub columns: &'i [InputColumn<'i>],
     pub seed: u64,

@@ -3,6 +3,7 @@
 use super::outputs::{Shape, SlotPlaces};
 use crate::hash::constants;
 use crate::primitives::{Scratch, check_items};
+use crate::relational::columns::RowKeys;
 use crate::runtime::machine::PerMachine;
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::columns::LIST_WORDS;
@@ -127,6 +128,16 @@ impl Layout {
 pub(super) const SMALL_BLOCKS: u32 = 3;
 const WORDS_BESIDE: u32 = 128;
 
+/// The binary logarithm of the most parts of a table on a GPU, for rows in general and for rows of
+/// more than [`WIDE_ROW`] words of 32 bits. Each part reads the keys of all rows again. Splitting
+/// the rows instead takes longer the wider they are.
+const MOST_PART_BITS: u32 = 1;
+const MOST_PART_BITS_OF_WIDE: u32 = 2;
+const WIDE_ROW: u32 = 4;
+/// The most words of a group's aggregates of integers in a table with parts. Rows of other parts are
+/// added, too, to spare aggregates.
+const FEW_WORDS: u32 = 4;
+
 /// Returns the sizes of the tables of hot keys on the device of `stream`.
 fn sizes(stream: &Stream, key_words: u32, shape: &Shape) -> HotSizes {
     let (machine, large) = (stream.machine(), stream.machine().block_words());
@@ -134,7 +145,14 @@ fn sizes(stream: &Stream, key_words: u32, shape: &Shape) -> HotSizes {
     // A CPU runs one block on each core.
     let small = machine.pick(PerMachine { gpu: large / SMALL_BLOCKS - WORDS_BESIDE, core: large });
     let share = machine.pick(PerMachine { gpu: HotShare::OF_LANES, core: HotShare::OF_A_CORE });
-    HotSizes { key_words, group_words: shape.words(), small, large, share, places }
+    let row_words = key_words + shape.columns.iter().map(|part| part.bits / 32).sum::<u32>();
+    let most_part_bits = match shape.adds_floats || shape.words() <= FEW_WORDS {
+        _ if machine.runs_in_order() => 0,
+        false => 0,
+        true if row_words > WIDE_ROW => MOST_PART_BITS_OF_WIDE,
+        true => MOST_PART_BITS,
+    };
+    HotSizes { key_words, group_words: shape.words(), small, large, share, places, most_part_bits }
 }
 
 /// Returns the scalar arguments of the draws from `rows` rows; there is at least one row.
@@ -168,7 +186,7 @@ pub(crate) fn are_mostly_distinct<K: KeyWord>(
     keys: &Buffer<K>,
     seed: u64,
 ) -> Result<bool> {
-    let sampled = sample(stream, scratch, keys, &Shape::default(), seed)?;
+    let sampled = sample(stream, scratch, RowKeys::One(keys), &Shape::default(), seed)?;
     let drawn_often: u32 = sampled.classes[2..].iter().sum();
     Ok(drawn_often == 0 && sampled.groups() as f64 > MOSTLY_DISTINCT * sampled.all_rows as f64)
 }
@@ -183,10 +201,10 @@ pub(crate) fn are_mostly_distinct<K: KeyWord>(
 /// [`InputError::TooManyItems`](crate::InputError::TooManyItems),
 /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
 /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
-pub(crate) fn sample<'s, K: KeyWord>(
+pub(in crate::relational) fn sample<'s, K: KeyWord>(
     stream: &Stream,
     scratch: &'s mut Scratch,
-    keys: &Buffer<K>,
+    keys: RowKeys<'_, K>,
     shape: &Shape,
     seed: u64,
 ) -> Result<Sampled<'s, K>> {
@@ -200,14 +218,14 @@ pub(crate) fn sample<'s, K: KeyWord>(
     if rows != 0 {
         stream.batch(|batch| {
             batch.zero(words, layout.list as usize)?;
-            let (keys, header) = (batch.read(keys), batch.write(words));
+            let ((keys, upper), header) = (keys.read(batch), batch.write(words));
             let [classes, cells, counts] =
                 [layout.classes, layout.cells, layout.times].map(|at| header.offset(at).cast::<u32>());
             let list = header.offset(layout.list).cast::<K>();
             let draws = header.offset(layout.draws).cast();
-            let draw = SampleKeys { keys, cells, counts, classes, header, plan: of_sample };
+            let draw = SampleKeys { keys, upper, cells, counts, classes, header, plan: of_sample };
             let plan = SelectHotParams { sample: of_sample, capacity };
-            let select = SelectHot { keys, cells, counts, classes, list, draws, header, plan };
+            let select = SelectHot { keys, upper, cells, counts, classes, list, draws, header, plan };
             // SAFETY: the scratch has the layout's words, of which the words before the list are 0.
             // It has cells for twice as many draws, and a list for as many keys as fit on chip.
             unsafe {
@@ -236,6 +254,8 @@ pub(crate) fn sample<'s, K: KeyWord>(
     let not_taken = if of_candidates > 0.0 { 1.0 - candidates as f64 / of_candidates } else { 1.0 };
     let missed_rows = not_hot as f64 + not_taken * choice.least as f64 * above;
     layout.words = words.len() as u64;
+    // Copies are for the most frequent keys. If there are none, the lookup of copies takes longer.
+    let sizes = HotSizes { places: sizes.places && classes[CLASSES as usize - 2] != 0, ..sizes };
     Ok(Sampled {
         layout,
         table: sizes.table(b, hot as u32),

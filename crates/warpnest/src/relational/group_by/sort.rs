@@ -219,7 +219,7 @@ unsafe fn queue_sort<'b, K: KeyWord + ValueWord, P: Payload>(
     unsafe {
         let coded = base.offset(at.coded).cast::<K>();
         if needs.encoding {
-            input.keys.encode(batch, order, rows, coded)?;
+            input.keys.lent().encode(batch, order, coded)?;
         }
         let keys = match input.keys {
             KeysOnDevice::One(keys) if !needs.encoding => batch.read(keys),

@@ -164,11 +164,13 @@ impl<K: KeyWord + ValueWord, V: Row> Table<'_, K, V> {
             // has the layout's words, which are 0, and more slots than the capacity. There are as
             // many values and slots of rows as keys. The count is one word, which is 0.
             unsafe {
+                let (keys, upper) = input.keys.read(batch);
                 if V::IS_LIST {
                     List::new(input.moved(batch, computed, &[]), [Some(arrays), None]).queue(batch, columns)?;
                 }
                 let group = GroupRows::<K, V> {
-                    keys: batch.read(input.keys),
+                    keys,
+                    upper,
                     values: input.values::<V>(batch),
                     slots: header.offset(SLOTS).cast(),
                     sums,
@@ -204,11 +206,13 @@ impl<K: KeyWord + ValueWord, V: Row> Table<'_, K, V> {
             // as `group` left it, and its count of written groups is 0. Outputs are as long as the
             // keys, and the kernel leaves out the groups beyond that.
             unsafe {
+                let (keys, upper) = input.keys.read(batch);
                 if V::IS_LIST {
                     List::new(input.moved(batch, computed, &[]), [Some(arrays), Some(groups)]).queue(batch, columns)?;
                 }
                 let write = WriteGroups::<K, V> {
-                    keys: batch.read(input.keys),
+                    keys,
+                    upper,
                     slots: header.offset(SLOTS).cast(),
                     sums,
                     counts,

@@ -4,7 +4,7 @@ use super::joined::{JoinKind, JoinMethod};
 use super::run::Input;
 use crate::error::same_length;
 use crate::primitives::{Scratch, check_items, gather};
-use crate::relational::columns::{Chosen, Column, KeyColumns, KeysOnDevice, OnDevice, append};
+use crate::relational::columns::{Chosen, Column, KeyColumns, KeysOnDevice, OnDevice, RowKeys, append};
 use crate::split::or_null;
 use crate::types::KeyOrder;
 use crate::{Buffer, Key, Result, Stream};
@@ -44,7 +44,7 @@ impl<'q, K: Key> Table<'_, 'q, K> {
             KeysOnDevice::One(column) => column,
             two @ KeysOnDevice::Two(_) => {
                 let combined = Buffer::uninitialized(&device, rows as usize)?;
-                combine(stream, &two, rows, &combined)?;
+                combine(stream, two.lent(), &combined)?;
                 OnDevice::Own(combined)
             }
         };
@@ -59,9 +59,9 @@ impl<'q, K: Key> Table<'_, 'q, K> {
     }
 }
 
-fn combine<W: KeyWord>(stream: &Stream, keys: &KeysOnDevice<'_, W>, rows: u64, combined: &Buffer<W>) -> Result<()> {
+fn combine<W: KeyWord>(stream: &Stream, keys: RowKeys<'_, W>, combined: &Buffer<W>) -> Result<()> {
     // SAFETY: there is a word for each row.
-    stream.batch(|batch| unsafe { keys.encode(batch, KeyOrder::default(), rows, batch.write(combined)) })
+    stream.batch(|batch| unsafe { keys.encode(batch, KeyOrder::default(), batch.write(combined)) })
 }
 
 /// Writes the indices of the chosen rows; returns the count of these rows.

@@ -160,7 +160,7 @@ impl Rows<'_> {
         values: &[WordsOf<'_>],
     ) -> Result<Grouped<K>> {
         let memory = Memory::lent(query, scratch)?;
-        let input = SortInput { keys, values, rows: keys.rows() as u64, order: KeyOrder::default() };
+        let input = SortInput { keys, values, rows: keys.lent().len() as u64, order: KeyOrder::default() };
         grouped(self.stream, scratch, (query, self.how), &input, memory).map(|(groups, _)| groups)
     }
 }

@@ -57,9 +57,8 @@ pub(super) fn derive<K: KeyWord + ValueWord>(
         KeysOnDevice::Two(_) => {
             let joined = scratch.lend::<K>(input.rows as usize)?;
             // SAFETY: there is a key for each row.
-            stream.batch(|batch| unsafe {
-                input.keys.encode(batch, KeyOrder::default(), input.rows, batch.write(&joined))
-            })?;
+            stream
+                .batch(|batch| unsafe { input.keys.lent().encode(batch, KeyOrder::default(), batch.write(&joined)) })?;
             Some(joined)
         }
     };

@@ -2,7 +2,7 @@
 
 use super::states::{Fold, States, Values};
 use super::table::{AT_ONCE, Hash, Table};
-use crate::relational::columns::WordsRef;
+use crate::relational::columns::{RowKeys, WordsRef};
 use crate::relational::group_by::outputs::{ChipInput, InputColumn};
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::plain::Plain;
@@ -19,9 +19,10 @@ pub(super) struct Rows<'r, K> {
 
 impl<'r, K: KeyWord + ValueWord> Rows<'r, K> {
     /// Waits for the columns and returns their rows, or `None` if the host does not share the
-    /// device's memory, or if there are no rows.
+    /// device's memory, if there are no rows, or if the keys are in two columns.
     pub(super) fn of(stream: &Stream, input: &ChipInput<'r, K>) -> Result<Option<Self>> {
-        let Some(keys) = elements(stream, input.keys)? else { return Ok(None) };
+        let RowKeys::One(keys) = input.keys else { return Ok(None) };
+        let Some(keys) = elements(stream, keys)? else { return Ok(None) };
         let mut columns = Vec::new();
         for &InputColumn { words, .. } in input.columns {
             let values = match words {
