@@ -85,6 +85,8 @@ mod relational {
     mod derived;
     mod dictionary;
     mod distinct;
+    mod filter;
+    mod filter_forms;
     mod group_by;
     mod hard;
     mod hash;

@@ -2,38 +2,15 @@
 
 use super::columns::{column_number, taken, unpacked};
 use super::keys::{KeyColumn, Part};
-use super::numbers::{Asked, Fill, Numbers, of_any_type};
+use super::memory::valid_bits;
+use super::numbers::{Asked, Function, Numbers};
 use crate::primitives::Scratch;
-use crate::relational::{GroupBy, Groups};
+use crate::relational::{Aggregate, GroupBy, Groups};
 use crate::{Device, InputError, Key, Result, Stream, strings};
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, UInt32Array};
 use arrow_buffer::{NullBuffer, ScalarBuffer};
 use arrow_schema::DataType;
 use std::sync::Arc;
-
-/// A function of the rows of a group.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Function {
-    CountRows,
-    Count,
-    Sum,
-    Min,
-    Max,
-    Mean,
-    First,
-    Last,
-    CountDistinct,
-    Var,
-    Std,
-    Quantile(f64),
-}
-
-impl Function {
-    /// Returns whether the aggregate is derived from the rows that have a value, not folded.
-    fn is_derived(self) -> bool {
-        matches!(self, Self::CountDistinct | Self::Var | Self::Std | Self::Quantile(_))
-    }
-}
 
 /// An aggregate that the caller requested.
 #[derive(Clone, Debug)]
@@ -45,26 +22,33 @@ pub(super) struct Wanted {
     pub name: String,
 }
 
+/// The settings of a group-by besides its keys and order.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Settings {
+    pub ddof: u32,
+    pub is_reproducible: bool,
+    /// The most groups, and the index of the aggregate by which they are kept.
+    pub top: Option<(usize, usize)>,
+}
+
 /// The inputs of the aggregates of a batch.
 pub(super) struct Inputs {
     columns: Vec<(Content, Numbers)>,
+    /// The indices of columns with nulls, and a bit for each row, which is set if it is not null.
+    masks: Vec<(usize, Vec<u32>)>,
     computed: Vec<Computed>,
-    ddof: u32,
+    settings: Settings,
 }
 
 /// The content of a column of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Content {
     /// The values of the column with this index.
-    Values(usize, Fill),
-    /// The values of the column with this index, and anything where it is null.
-    Unfilled(usize),
+    Values(usize),
     /// Words that are equal where the values of the column with this index are.
     Words(usize),
-    /// 1 where the column with this index is not null, and 0 elsewhere.
-    Valid(usize),
-    /// The indices of the rows, with the fill where the column is null, if one is given.
-    Rows(Option<(usize, Fill)>),
+    /// The indices of the rows.
+    Rows,
 }
 
 /// The computation of an aggregate.
@@ -73,89 +57,44 @@ struct Computed {
     function: Function,
     /// The column of the batch that is aggregated.
     array: Option<ArrayRef>,
-    /// The index of the input that is aggregated.
+    /// The index of the input that is aggregated; none for a count.
     of: Option<usize>,
-    /// The index of the input that tells which rows have a value, if some rows have none.
-    valid: Option<usize>,
-    /// The rows of a derived aggregate, a bit for each, if some rows have no value.
-    mask: Option<Vec<u32>>,
+    /// The index of the mask, if some rows have no value.
+    mask: Option<usize>,
 }
 
 impl Inputs {
-    /// Returns the inputs of all aggregates. For variances, `ddof` is subtracted from the count of
-    /// values.
+    /// Returns the inputs of all aggregates.
     ///
     /// # Errors
     /// [`InputError::ColumnName`], [`InputError::ColumnType`], errors of mapping texts to ids.
-    pub(super) fn new(device: &Device, batch: &RecordBatch, wanted: &[Wanted], ddof: u32) -> Result<Self> {
-        let mut inputs = Self { columns: Vec::new(), computed: Vec::new(), ddof };
+    pub(super) fn new(device: &Device, batch: &RecordBatch, wanted: &[Wanted], settings: Settings) -> Result<Self> {
+        let mut inputs = Self { columns: Vec::new(), masks: Vec::new(), computed: Vec::new(), settings };
         for Wanted { function, column, name } in wanted {
             let (function, name) = (*function, name.clone());
             if function == Function::CountRows {
-                let of_rows = Computed { name, function, array: None, of: None, valid: None, mask: None };
-                inputs.computed.push(of_rows);
+                inputs.computed.push(Computed { name, function, array: None, of: None, mask: None });
                 continue;
             }
             let number = column_number("the batch", batch, column)?;
             let array = batch.column(number);
-            let nulls = array.logical_nulls().filter(|nulls| nulls.null_count() > 0);
-            let valid = nulls
-                .as_ref()
-                .map(|nulls| {
-                    inputs.input(Content::Valid(number), || Ok(Numbers::U32(nulls.iter().map(u32::from).collect())))
-                })
-                .transpose()?;
-            if function.is_derived() {
-                let of = Some(inputs.derived((device, column, array), number, function, nulls.is_some())?);
-                let mask = nulls.as_ref().map(bits_of);
-                inputs.computed.push(Computed { name, function, array: Some(array.clone()), of, valid, mask });
-                continue;
-            }
-            let mut values = |fill| {
-                let values = || {
-                    let values = numbers_of(column, array, function)?;
-                    Ok(nulls.as_ref().map(|nulls| values.filled(nulls, fill)).unwrap_or(values))
-                };
-                // The type is checked even if another aggregate has the same input.
-                check_function(column, array.data_type(), function)?;
-                inputs.input(Content::Values(number, fill), values).map(Some)
-            };
+            // The type is checked even if another aggregate has the same input.
+            check_function(column, array.data_type(), function)?;
             let of = match function {
                 Function::CountRows | Function::Count => None,
-                Function::CountDistinct | Function::Var | Function::Std | Function::Quantile(_) => None,
-                Function::Sum | Function::Mean => values(Fill::Zero)?,
-                Function::Min => values(Fill::Greatest)?,
-                Function::Max => values(Fill::Least)?,
-                Function::First | Function::Last => {
-                    let fill = if function == Function::First { Fill::Greatest } else { Fill::Least };
-                    let content = Content::Rows(nulls.as_ref().map(|_| (number, fill)));
-                    let rows = || {
-                        let rows = Numbers::U32((0..batch.num_rows() as u32).collect());
-                        Ok(nulls.as_ref().map(|nulls| rows.filled(nulls, fill)).unwrap_or(rows))
-                    };
-                    Some(inputs.input(content, rows)?)
+                Function::CountDistinct => {
+                    Some(inputs.input(Content::Words(number), || words_of(device, column, array))?)
                 }
+                Function::First | Function::Last => {
+                    let rows = || Ok(Numbers::U32((0..batch.num_rows() as u32).collect()));
+                    Some(inputs.input(Content::Rows, rows)?)
+                }
+                _ => Some(inputs.input(Content::Values(number), || numbers_of(column, array, function))?),
             };
-            inputs.computed.push(Computed { name, function, array: Some(array.clone()), of, valid, mask: None });
+            let mask = inputs.mask(number, array);
+            inputs.computed.push(Computed { name, function, array: Some(array.clone()), of, mask });
         }
         Ok(inputs)
-    }
-
-    /// Returns the index of the input of a derived aggregate.
-    fn derived(
-        &mut self,
-        (device, name, array): (&Device, &str, &ArrayRef),
-        number: usize,
-        function: Function,
-        has_nulls: bool,
-    ) -> Result<usize> {
-        if function == Function::CountDistinct {
-            return self.input(Content::Words(number), || words_of(device, name, array));
-        }
-        check_function(name, array.data_type(), function)?;
-        // Without nulls, sums have the same input.
-        let content = if has_nulls { Content::Unfilled(number) } else { Content::Values(number, Fill::Zero) };
-        self.input(content, || numbers_of(name, array, function))
     }
 
     /// Returns the index of an input, and adds the input if it is missing.
@@ -167,6 +106,16 @@ impl Inputs {
         Ok(self.columns.len() - 1)
     }
 
+    /// Returns the index of the mask of a column, or `None` if it has no nulls.
+    fn mask(&mut self, number: usize, array: &ArrayRef) -> Option<usize> {
+        if let Some(mask) = self.masks.iter().position(|(held, _)| *held == number) {
+            return Some(mask);
+        }
+        let nulls = array.logical_nulls().filter(|nulls| nulls.null_count() > 0)?;
+        self.masks.push((number, valid_bits(&nulls)));
+        Some(self.masks.len() - 1)
+    }
+
     /// Runs a query that has keys and order, and returns the groups and their aggregates.
     pub(super) fn aggregates<'q, K: Key>(
         &'q self,
@@ -174,46 +123,41 @@ impl Inputs {
         scratch: &mut Scratch,
         mut query: GroupBy<'q, K>,
     ) -> Result<(Groups<K>, Vec<ArrayRef>)> {
-        query.ddof(self.ddof);
+        let Settings { ddof, is_reproducible, top } = self.settings;
+        query.ddof(ddof);
+        if is_reproducible {
+            query.reproducible();
+        }
         let asked: Vec<_> = self.computed.iter().map(|computed| self.ask(computed, &mut query)).collect();
+        if let Some((count, by)) = top {
+            asked[by].0.top(&mut query, count);
+        }
         let groups = query.run_on(stream, scratch)?;
-        let download = |asked: Option<Asked>| asked.map(|asked| asked.download(stream, &groups)).transpose();
-        let arrays = self.computed.iter().zip(asked).map(|(computed, parts)| {
-            let [of, upper, valid] = parts.map(download);
-            let counts = match valid? {
-                Some(Numbers::U64(counts)) => Some(counts),
-                _ => None,
-            };
-            computed.array_of(of?, upper?, counts)
+        let arrays = self.computed.iter().zip(asked).map(|(computed, (of, valid))| {
+            let counts = valid.map(|valid| groups.column(valid)?.download(stream)).transpose()?;
+            let is_valid = |counts: Vec<u32>| counts.iter().map(|count| *count != 0).collect::<NullBuffer>();
+            let nulls = counts.map(is_valid).filter(|nulls| nulls.null_count() > 0);
+            computed.array_of(of.download(stream, &groups)?, nulls)
         });
         let arrays = arrays.collect::<Result<Vec<_>>>()?;
         Ok((groups, arrays))
     }
 
     /// Adds an aggregate to a query. If some rows have no value, also adds the count of rows that
-    /// have one, which is the third element. The sum for a mean may then wrap, so the sum of the
-    /// values' upper halves is added as the second element.
-    fn ask<'q, K: Key>(&'q self, computed: &'q Computed, query: &mut GroupBy<'q, K>) -> [Option<Asked>; 3] {
-        let input = |number: usize| &self.columns[number].1;
-        let of = match (computed.of.map(input), computed.function) {
-            (None, Function::Count) if computed.valid.is_some() => None,
-            (None, _) => Some(Asked::U32(query.count())),
-            (Some(numbers), Function::Mean) if computed.valid.is_none() => Some(numbers.mean(query)),
-            (Some(numbers), function) if function.is_derived() => {
-                let asked = numbers.derived(query, function);
-                if let Some(mask) = &computed.mask {
-                    query.only(mask);
-                }
-                Some(asked)
-            }
-            (Some(numbers), Function::Min | Function::First) => Some(numbers.min(query)),
-            (Some(numbers), Function::Max | Function::Last) => Some(numbers.max(query)),
-            (Some(numbers), _) => Some(numbers.sum(query)),
+    /// have one, unless the aggregate is never null.
+    fn ask<'q, K: Key>(&'q self, computed: &Computed, query: &mut GroupBy<'q, K>) -> (Asked, Option<Aggregate<u32>>) {
+        let asked = match computed.of {
+            Some(of) => self.columns[of].1.ask(query, computed.function),
+            None => query.count().into(),
         };
-        let valid = computed.valid.map(|valid| input(valid).sum(query));
-        let has_upper = computed.function == Function::Mean && valid.is_some();
-        let upper = computed.of.filter(|_| has_upper).and_then(|of| input(of).sum_of_upper(query));
-        [of, upper, valid]
+        let Some(mask) = computed.mask.map(|mask| &self.masks[mask].1[..]) else { return (asked, None) };
+        asked.filter(query, mask);
+        if computed.function.is_count() {
+            return (asked, None);
+        }
+        let valid = query.count();
+        query.filter(valid, mask);
+        (asked, Some(valid))
     }
 }
 
@@ -228,13 +172,6 @@ fn words_of(device: &Device, name: &str, array: &ArrayRef) -> Result<Numbers> {
         (Some(Part::Texts(texts)), None) => Ok(ScalarBuffer::<u32>::from(strings::unique(device, &texts)?.ids).into()),
         _ => Err(no_aggregate(name, &of_type, Function::CountDistinct)),
     }
-}
-
-/// Returns a bit for each row, which is set if the row is valid.
-fn bits_of(nulls: &NullBuffer) -> Vec<u32> {
-    let mut bits = vec![0; nulls.len().div_ceil(32)];
-    nulls.iter().enumerate().for_each(|(row, is_valid)| bits[row / 32] |= u32::from(is_valid) << (row % 32));
-    bits
 }
 
 /// Returns the numbers of a column for an aggregate.
@@ -274,77 +211,25 @@ fn no_aggregate(name: &str, of_type: &DataType, function: Function) -> crate::Er
     InputError::ColumnType { column: name.to_owned(), of_type: of_type.to_string(), what, remedy }.into()
 }
 
-impl Numbers {
-    /// Adds a derived aggregate of the numbers to a query.
-    fn derived<'q, K: Key>(&'q self, query: &mut GroupBy<'q, K>, function: Function) -> Asked {
-        of_any_type!(Self, self, values => {
-            let values = &values[..];
-            match function {
-                Function::Var => query.var(values).into(),
-                Function::Std => query.std(values).into(),
-                Function::Quantile(quantile) => query.quantile(values, quantile).into(),
-                _ => query.count_distinct(values).into(),
-            }
-        })
-    }
-}
-
 impl Computed {
-    /// Returns the array of the aggregate. `upper` has the sums of upper halves. `counts` has the
-    /// count of rows with a value in each group, if some rows have none.
-    fn array_of(
-        &self,
-        of: Option<Numbers>,
-        upper: Option<Numbers>,
-        counts: Option<ScalarBuffer<u64>>,
-    ) -> Result<ArrayRef> {
-        let nulls = counts.as_ref().map(|counts| counts.iter().map(|count| *count != 0).collect::<NullBuffer>());
-        let nulls = nulls.filter(|nulls| nulls.null_count() > 0);
-        let count = || -> ArrayRef {
-            Arc::new(match (&of, &counts) {
-                (_, Some(counts)) => Int64Array::from_iter_values(counts.iter().map(|count| *count as i64)),
-                (Some(Numbers::U32(counts)), _) => {
-                    Int64Array::from_iter_values(counts.iter().map(|count| i64::from(*count)))
-                }
-                _ => Int64Array::from(Vec::<i64>::new()),
-            })
+    /// Returns the array of the aggregate, from its value for each group.
+    fn array_of(&self, of: Numbers, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+        let of_type = match (&of, self.function, &self.array) {
+            (Numbers::U32(counts), function, _) if function.is_count() => {
+                let counts = counts.iter().map(|count| i64::from(*count));
+                return Ok(Arc::new(Int64Array::from_iter_values(counts)));
+            }
+            (Numbers::U32(rows), Function::First | Function::Last, Some(array)) => {
+                return taken(&self.name, array, &UInt32Array::new(rows.clone(), nulls));
+            }
+            (_, Function::Min | Function::Max, Some(array)) => match array.data_type() {
+                DataType::Dictionary(_, values) => &**values,
+                other => other,
+            },
+            (Numbers::U64(_), ..) => &DataType::UInt64,
+            (Numbers::I64(_), ..) => &DataType::Int64,
+            _ => &DataType::Float64,
         };
-        let (Some(array), Some(of)) = (&self.array, of.clone()) else { return Ok(count()) };
-        Ok(match self.function {
-            Function::CountRows | Function::Count => count(),
-            Function::CountDistinct => match of {
-                Numbers::U32(counts) => {
-                    Arc::new(Int64Array::from_iter_values(counts.iter().map(|count| i64::from(*count))))
-                }
-                _ => count(),
-            },
-            Function::Var | Function::Std | Function::Quantile(_) => of.into_array(&DataType::Float64, nulls),
-            Function::Sum => {
-                let of_type = match &of {
-                    Numbers::U64(_) => DataType::UInt64,
-                    Numbers::I64(_) => DataType::Int64,
-                    _ => DataType::Float64,
-                };
-                of.into_array(&of_type, nulls)
-            }
-            Function::Mean => {
-                let means = match counts {
-                    Some(counts) => Numbers::F64(of.means(upper.as_ref(), &counts)),
-                    None => of,
-                };
-                means.into_array(&DataType::Float64, nulls)
-            }
-            Function::Min | Function::Max => {
-                let values = match array.data_type() {
-                    DataType::Dictionary(_, values) => values,
-                    other => other,
-                };
-                of.into_array(values, nulls)
-            }
-            Function::First | Function::Last => match of {
-                Numbers::U32(rows) => taken(&self.name, array, &UInt32Array::new(rows, nulls))?,
-                _ => count(),
-            },
-        })
+        Ok(of.into_array(of_type, nulls))
     }
 }

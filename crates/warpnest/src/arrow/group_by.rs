@@ -1,10 +1,10 @@
 //! Group-bys of record batches.
 
-use super::aggregates::{Function, Inputs, Wanted};
+use super::aggregates::{Inputs, Settings, Wanted};
 use super::columns::{column_number, of_arrow};
 use super::ids::by_ids;
 use super::keys::{elements, values};
-use super::numbers::Numbers;
+use super::numbers::{Function, Numbers};
 use crate::primitives::{Scratch, check_items};
 use crate::relational::{GroupBy, Order};
 use crate::{Device, InputError, Key, Result, Stream};
@@ -51,7 +51,7 @@ use std::sync::Arc;
 /// - **Complexity.** A [`GroupBy`] reads Arrow's own memory if there is one key column, of numbers
 ///   or times of 4 or 8 bytes, without nulls. Other keys are first mapped to ids, exactly, by
 ///   [`Rows`](crate::relational::Rows) and [`strings::unique`](crate::strings::unique). Columns
-///   with nulls are copied.
+///   with nulls are copied on the device ([`GroupBy::filter`]).
 #[derive(Clone, Debug)]
 pub struct ArrowGroupBy<'q> {
     batch: &'q RecordBatch,
@@ -59,13 +59,17 @@ pub struct ArrowGroupBy<'q> {
     wanted: Vec<Wanted>,
     order: Order,
     ddof: u32,
+    is_reproducible: bool,
+    /// The most groups, and the name of the aggregate by which they are kept.
+    top: Option<(usize, String)>,
 }
 
 impl<'q> ArrowGroupBy<'q> {
     /// Returns a query for the groups of a batch. Key columns must still be named. Without
     /// aggregates the result has the distinct keys.
     pub fn new(batch: &'q RecordBatch) -> Self {
-        Self { batch, by: Vec::new(), wanted: Vec::new(), order: Order::Any, ddof: 1 }
+        let (order, ddof, is_reproducible, top) = (Order::Any, 1, false, None);
+        Self { batch, by: Vec::new(), wanted: Vec::new(), order, ddof, is_reproducible, top }
     }
 
     /// Sets the key columns by their names.
@@ -178,6 +182,23 @@ impl<'q> ArrowGroupBy<'q> {
         self.want(Function::Quantile(quantile), column, name)
     }
 
+    /// Requests the same bits of sums, means and variances of floating-point numbers in every run,
+    /// as [`GroupBy::reproducible`] does.
+    #[must_use]
+    pub fn reproducible(mut self) -> Self {
+        self.is_reproducible = true;
+        self
+    }
+
+    /// Keeps only the `count` groups with the greatest values of the aggregate `name`, in
+    /// descending order of these. NaNs and nulls are last. The aggregate may be requested later; it
+    /// must be a number, and so no first or last value.
+    #[must_use]
+    pub fn top(mut self, count: usize, name: impl Into<String>) -> Self {
+        self.top = Some((count, name.into()));
+        self
+    }
+
     fn want(mut self, function: Function, column: impl Into<String>, name: impl Into<String>) -> Self {
         self.wanted.push(Wanted { function, column: column.into(), name: name.into() });
         self
@@ -196,14 +217,14 @@ impl<'q> ArrowGroupBy<'q> {
     ///
     /// # Errors
     /// [`InputError::KeyColumns`] if no key column is named. [`InputError::ColumnName`] if a given
-    /// name belongs to no column, or to several. [`InputError::ColumnType`] for columns that cannot
-    /// be keys, or do not support an aggregate. [`InputError::SameName`] if two columns of the
-    /// result would have the same name. [`Error::Arrow`](crate::Error::Arrow) if Arrow cannot
-    /// gather a column. Also the errors of [`GroupBy::run_on`] and
-    /// [`Rows::distinct_on`](crate::relational::Rows::distinct_on), and of
+    /// name belongs to no column, or to several, or the name of a top to no aggregate.
+    /// [`InputError::ColumnType`] for columns that cannot be keys, or do not support an aggregate
+    /// or a top. [`InputError::SameName`] if two columns of the result would have the same name.
+    /// [`Error::Arrow`](crate::Error::Arrow) if Arrow cannot gather a column. Also the errors of
+    /// [`GroupBy::run_on`] and [`Rows::distinct_on`](crate::relational::Rows::distinct_on), and of
     /// [`strings::unique`](crate::strings::unique) for keys or distinct values that are texts.
     pub fn run_on(&self, stream: &Stream, scratch: &mut Scratch) -> Result<RecordBatch> {
-        let Self { batch, by, wanted, order, ddof } = self;
+        let Self { batch, by, wanted, order, ddof, is_reproducible, .. } = self;
         stream.check_device(scratch.device())?;
         if by.is_empty() {
             return Err(InputError::KeyColumns { left: 0, right: 0 }.into());
@@ -216,7 +237,8 @@ impl<'q> ArrowGroupBy<'q> {
             return Err(InputError::SameName { name, remedy }.into());
         }
         check_items(batch.num_rows())?;
-        let inputs = Inputs::new(scratch.device(), batch, wanted, *ddof)?;
+        let settings = Settings { ddof: *ddof, is_reproducible: *is_reproducible, top: self.kept()? };
+        let inputs = Inputs::new(scratch.device(), batch, wanted, settings)?;
         let keys: Vec<(&String, &ArrayRef)> =
             by.iter().zip(numbers.iter().map(|number| batch.column(*number))).collect();
         let (key_arrays, aggregates) = match &keys[..] {
@@ -228,12 +250,30 @@ impl<'q> ArrowGroupBy<'q> {
         };
         let key_fields = numbers.iter().map(|number| batch.schema_ref().fields()[*number].clone());
         let new_field = |(wanted, array): (&Wanted, &ArrayRef)| {
-            let counts = matches!(wanted.function, Function::CountRows | Function::Count | Function::CountDistinct);
-            FieldRef::new(Field::new(&wanted.name, array.data_type().clone(), !counts))
+            let is_nullable = !wanted.function.is_count();
+            FieldRef::new(Field::new(&wanted.name, array.data_type().clone(), is_nullable))
         };
         let fields: Vec<FieldRef> = key_fields.chain(wanted.iter().zip(&aggregates).map(new_field)).collect();
         let arrays = key_arrays.into_iter().chain(aggregates).collect();
         RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).map_err(of_arrow("of the groups"))
+    }
+}
+
+impl ArrowGroupBy<'_> {
+    /// Returns the most groups, and the index of the aggregate by which they are kept.
+    fn kept(&self) -> Result<Option<(usize, usize)>> {
+        let Some((count, name)) = self.top.clone() else { return Ok(None) };
+        match self.wanted.iter().position(|wanted| wanted.name == name) {
+            Some(by) if matches!(self.wanted[by].function, Function::First | Function::Last) => {
+                let (what, remedy) = ("no top of first or last values", "name another aggregate");
+                Err(InputError::ColumnType { column: name, of_type: "any type".to_owned(), what, remedy }.into())
+            }
+            Some(by) => Ok(Some((count, by))),
+            None => {
+                let held = self.wanted.iter().map(|wanted| wanted.name.clone()).collect();
+                Err(InputError::ColumnName { table: "the aggregates", name, several: false, held }.into())
+            }
+        }
     }
 }
 

@@ -4,9 +4,9 @@ use super::aggregates::Inputs;
 use super::columns::taken;
 use super::keys::{KeyColumn, Part};
 use super::memory::from_buffer;
-use crate::primitives::Scratch;
+use crate::primitives::{Scratch, gather};
 use crate::relational::{Distinct, GroupBy, Order, Rows};
-use crate::{Device, Result, Stream, strings};
+use crate::{Buffer, Device, Result, Stream, strings};
 use arrow_array::{ArrayRef, UInt32Array};
 use arrow_buffer::{NullBuffer, ScalarBuffer};
 
@@ -32,8 +32,10 @@ pub(super) fn by_ids(
     let mut query = GroupBy::new(&ids);
     // Ids are in the order of the first rows, so groups sorted by id are, too.
     query.order(Order::ByKey);
-    let (_, aggregates) = inputs.aggregates(stream, scratch, query)?;
-    let first_rows = UInt32Array::new(from_buffer(stream, first_rows)?, None);
+    let (groups, aggregates) = inputs.aggregates(stream, scratch, query)?;
+    let mut kept = Buffer::uninitialized(scratch.device(), groups.len())?;
+    gather(stream, &first_rows, groups.keys(), &mut kept)?;
+    let first_rows = UInt32Array::new(from_buffer(stream, kept)?, None);
     let keys = keys.iter().map(|(name, keys)| taken(name, keys, &first_rows)).collect::<Result<_>>()?;
     Ok((keys, aggregates))
 }

@@ -3,6 +3,7 @@
 use super::columns::column_number;
 use super::keys::{KeyColumn, Part};
 use super::memory::from_buffer;
+use super::memory::valid_bits;
 use super::result::{JoinedColumns, JoinedRows, joined_batch};
 use crate::primitives::{Scratch, check_items};
 use crate::relational::{Join, JoinKind, JoinMethod, JoinQuery, Joined, JoinsRows, NO_ROW};
@@ -289,14 +290,7 @@ impl Side {
 
     /// Returns a bit for each row that is set if it has a key, or `None` if all have.
     fn valid(&self) -> Option<Vec<u32>> {
-        self.nulls.as_ref().map(|nulls| {
-            // A slice of a bitmap may begin in the middle of a byte.
-            let chunks = nulls.inner().bit_chunks();
-            let mut words: Vec<u32> =
-                chunks.iter_padded().flat_map(|bits| [bits as u32, (bits >> 32) as u32]).collect();
-            words.truncate(nulls.len().div_ceil(32));
-            words
-        })
+        self.nulls.as_ref().map(valid_bits)
     }
 
     /// Returns the key columns of texts, on a device.

@@ -27,6 +27,15 @@ pub fn from_buffer<T: ArrowNativeType + Plain>(stream: &Stream, buffer: Buffer<T
     Ok(ScalarBuffer::new(arrow_buffer(stream, buffer)?, 0, length))
 }
 
+/// Returns a bit for each row, which is set unless the row is null: bit `i % 32` of word `i / 32`.
+pub(super) fn valid_bits(nulls: &NullBuffer) -> Vec<u32> {
+    // A slice of a bitmap may begin in the middle of a byte.
+    let chunks = nulls.inner().bit_chunks();
+    let mut words: Vec<u32> = chunks.iter_padded().flat_map(|bits| [bits as u32, (bits >> 32) as u32]).collect();
+    words.truncate(nulls.len().div_ceil(32));
+    words
+}
+
 /// Returns a bitmap, in which bit `i` is bit `i % 32` of word `i / 32`. It copies as
 /// [`from_buffer`] does.
 pub(super) fn bits(stream: &Stream, words: Buffer<u32>, length: usize) -> Result<NullBuffer> {

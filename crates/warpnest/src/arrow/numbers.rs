@@ -1,4 +1,4 @@
-//! Columns of numbers that are aggregated, and the results of their aggregates.
+//! Columns of numbers, their aggregates, and the results of these.
 
 use super::keys::{elements, values};
 use crate::relational::{Aggregate, GroupBy, Groups};
@@ -6,8 +6,31 @@ use crate::{Key, Result, Stream};
 use arrow_array::{Array, ArrayRef, PrimitiveArray, downcast_primitive};
 use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer, ScalarBuffer};
 use arrow_schema::DataType;
-use gpu_kernels::relational::group_by::means::mean_of_integers;
 use std::sync::Arc;
+
+/// A function of the rows of a group.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Function {
+    CountRows,
+    Count,
+    Sum,
+    Min,
+    Max,
+    Mean,
+    First,
+    Last,
+    CountDistinct,
+    Var,
+    Std,
+    Quantile(f64),
+}
+
+impl Function {
+    /// Returns whether the aggregate is a count, which is never null.
+    pub(super) fn is_count(self) -> bool {
+        matches!(self, Self::CountRows | Self::Count | Self::CountDistinct)
+    }
+}
 
 /// A column of numbers of a type that can be aggregated.
 #[derive(Clone, Debug)]
@@ -18,14 +41,6 @@ pub(super) enum Numbers {
     I64(ScalarBuffer<i64>),
     F32(ScalarBuffer<f32>),
     F64(ScalarBuffer<f64>),
-}
-
-/// The value that replaces the value of a null row, so that the row changes no aggregate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fill {
-    Zero,
-    Least,
-    Greatest,
 }
 
 /// An aggregate that was added to a group-by.
@@ -52,18 +67,8 @@ macro_rules! of_any_type {
     };
 }
 
-pub(super) use of_any_type;
-
-/// A type of numbers, with the values for null rows in the order of [`Fill`].
-trait Filled: ArrowNativeType {
-    const FILLS: [Self; 3];
-}
-
 macro_rules! types {
-    ($($variant:ident: $type:ty, $fills:expr;)+) => {$(
-        impl Filled for $type {
-            const FILLS: [Self; 3] = $fills;
-        }
+    ($($variant:ident: $type:ty;)+) => {$(
         impl From<ScalarBuffer<$type>> for Numbers {
             fn from(numbers: ScalarBuffer<$type>) -> Self {
                 Self::$variant(numbers)
@@ -78,13 +83,12 @@ macro_rules! types {
 }
 
 types! {
-    U32: u32, [0, u32::MIN, u32::MAX];
-    I32: i32, [0, i32::MIN, i32::MAX];
-    U64: u64, [0, u64::MIN, u64::MAX];
-    I64: i64, [0, i64::MIN, i64::MAX];
-    // Adding -0 changes no sum, not even a sum of -0. A NaN sorts after all numbers.
-    F32: f32, [-0.0, f32::NAN, f32::NAN];
-    F64: f64, [-0.0, f64::NAN, f64::NAN];
+    U32: u32;
+    I32: i32;
+    U64: u64;
+    I64: i64;
+    F32: f32;
+    F64: f64;
 }
 
 impl Numbers {
@@ -111,62 +115,23 @@ impl Numbers {
         })
     }
 
-    /// Returns the numbers with `fill` in the null rows.
-    pub(super) fn filled(&self, nulls: &NullBuffer, fill: Fill) -> Self {
-        fn filled<T: Filled>(values: &ScalarBuffer<T>, nulls: &NullBuffer, fill: Fill) -> ScalarBuffer<T> {
-            let other = T::FILLS[fill as usize];
-            values.iter().zip(nulls).map(|(value, is_valid)| if is_valid { *value } else { other }).collect()
-        }
-        of_any_type!(Self, self, values => filled(values, nulls, fill).into())
-    }
-
-    /// Adds the sum of the numbers in each group to a query.
-    pub(super) fn sum<'q, K: Key>(&'q self, query: &mut GroupBy<'q, K>) -> Asked {
-        of_any_type!(Self, self, values => query.sum(&values[..]).into())
-    }
-
-    /// Adds the least number in each group to a query.
-    pub(super) fn min<'q, K: Key>(&'q self, query: &mut GroupBy<'q, K>) -> Asked {
-        of_any_type!(Self, self, values => query.min(&values[..]).into())
-    }
-
-    /// Adds the greatest number in each group to a query.
-    pub(super) fn max<'q, K: Key>(&'q self, query: &mut GroupBy<'q, K>) -> Asked {
-        of_any_type!(Self, self, values => query.max(&values[..]).into())
-    }
-
-    /// Adds the mean of the numbers in each group to a query.
-    pub(super) fn mean<'q, K: Key>(&'q self, query: &mut GroupBy<'q, K>) -> Asked {
-        of_any_type!(Self, self, values => query.mean(&values[..]).into())
-    }
-
-    /// Adds the sum of the upper halves of 64-bit integers in each group to a query. Returns `None`
-    /// for other numbers, whose sums are exact or rounded.
-    pub(super) fn sum_of_upper<'q, K: Key>(&'q self, query: &mut GroupBy<'q, K>) -> Option<Asked> {
-        match self {
-            Self::U64(values) => Some(Asked::U64(query.sum_of_upper(&values[..]))),
-            Self::I64(values) => Some(Asked::I64(query.sum_of_upper(&values[..]))),
-            Self::U32(_) | Self::I32(_) | Self::F32(_) | Self::F64(_) => None,
-        }
-    }
-
-    /// Returns the means of groups. Group `i` has `counts[i]` numbers, and element `i` of `self` is
-    /// their sum, in the type of sums. `upper` has the sums of the upper halves of the numbers, if
-    /// these have 64 bits.
-    pub(super) fn means(&self, upper: Option<&Self>, counts: &[u64]) -> ScalarBuffer<f64> {
-        // There are fewer than 2^32 rows, so counts fit `u32`.
-        let integer = |sum, upper, is_signed, count: u64| mean_of_integers(sum, upper, is_signed, count as u32);
-        let mean = |group: usize| match (self, upper) {
-            (Self::F64(sums), _) => sums[group] / counts[group] as f64,
-            (Self::U64(sums), Some(Self::U64(upper))) => integer(sums[group], upper[group], false, counts[group]),
-            (Self::U64(sums), _) => integer(sums[group], sums[group] >> 32, false, counts[group]),
-            (Self::I64(sums), Some(Self::I64(upper))) => {
-                integer(sums[group] as u64, upper[group] as u64, true, counts[group])
+    /// Adds an aggregate of the numbers to a query.
+    pub(super) fn ask<'q, K: Key>(&'q self, query: &mut GroupBy<'q, K>, function: Function) -> Asked {
+        of_any_type!(Self, self, values => {
+            let values = &values[..];
+            match function {
+                Function::CountRows | Function::Count => query.count().into(),
+                Function::Sum => query.sum(values).into(),
+                // The first row has the least number.
+                Function::Min | Function::First => query.min(values).into(),
+                Function::Max | Function::Last => query.max(values).into(),
+                Function::Mean => query.mean(values).into(),
+                Function::CountDistinct => query.count_distinct(values).into(),
+                Function::Var => query.var(values).into(),
+                Function::Std => query.std(values).into(),
+                Function::Quantile(quantile) => query.quantile(values, quantile).into(),
             }
-            (Self::I64(sums), _) => integer(sums[group] as u64, (sums[group] >> 32) as u64, true, counts[group]),
-            _ => unreachable!("sums have 64 bits"),
-        };
-        (0..counts.len()).map(mean).collect()
+        })
     }
 
     /// Returns an array of type `of_type`, which [`Numbers::new`] accepts or whose values have the
@@ -199,6 +164,16 @@ impl Numbers {
 }
 
 impl Asked {
+    /// Leaves the rows whose bit is 0 out of the aggregate.
+    pub(super) fn filter<'q, K: Key>(&self, query: &mut GroupBy<'q, K>, mask: &'q [u32]) {
+        of_any_type!(Self, self, asked => _ = query.filter(*asked, mask));
+    }
+
+    /// Keeps only the groups with the greatest values of the aggregate.
+    pub(super) fn top<K: Key>(&self, query: &mut GroupBy<'_, K>, count: usize) {
+        of_any_type!(Self, self, asked => _ = query.top(count, *asked));
+    }
+
     /// Returns the aggregate of each group, downloaded to the host.
     pub(super) fn download<K: Key>(self, stream: &Stream, groups: &Groups<K>) -> Result<Numbers> {
         Ok(of_any_type!(Self, self, asked => ScalarBuffer::from(groups.column(asked)?.download(stream)?).into()))

@@ -79,12 +79,24 @@ pub fn fill_absent<V: Value>(
     values: &mut BufferSlice<V>,
 ) -> Result<()> {
     check_flags(values.len(), flags)?;
+    fill(stream, Some(flags), value, values)
+}
+
+/// Queues setting all `values` to `value`.
+pub(crate) fn fill_all<V: Value>(stream: &Stream, value: V, values: &mut BufferSlice<V>) -> Result<()> {
+    fill(stream, None, value, values)
+}
+
+fn fill<V: Value>(stream: &Stream, flags: Option<&Buffer<u32>>, value: V, values: &mut BufferSlice<V>) -> Result<()> {
     let plan = FillParams { items: values.len() as u64, value: to_word(value).to_u64() };
     stream.batch(|batch| {
         let values = batch.write(values).cast::<V::Word>();
-        // SAFETY: there are `items` values and a flag for each value, and a word of the values has
-        // the type of `value`'s word.
-        unsafe { batch.launch(&FillAbsent { flags: batch.read(flags), values, plan }, plan.items.div_ceil(32)) }
+        // SAFETY: there are `items` values, and a flag for each value or none. A word of the values
+        // has the type of `value`'s word.
+        unsafe {
+            let flags = batch.read_or_null(flags);
+            batch.launch(&FillAbsent { flags, values, plan }, plan.items.div_ceil(32))
+        }
     })
 }
 

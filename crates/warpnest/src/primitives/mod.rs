@@ -44,6 +44,7 @@ mod unique;
 pub use crate::types::number::Number;
 pub use compact::{compact, flag_last_of_each};
 pub(crate) use compact::{invert, launch_compact, launch_flag, select, selected, state_words};
+pub(crate) use flags::fill_all;
 pub use flags::{count_flags, expand_flags, fill_absent};
 pub use gather::{gather, gather_found};
 pub(crate) use gather::{gather_where, launch_gather};

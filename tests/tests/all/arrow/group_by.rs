@@ -300,6 +300,36 @@ fn variances_and_quantiles_ignore_nulls(device: &Device) {
     assert_eq!(error, Error::Input(InputError::Quantile { asked: 2.0 }));
 }
 
+#[parameterized]
+fn the_greatest_groups_are_first_and_nulls_last(device: &Device) {
+    let batch = record_batch!(
+        ("a", Int32, [5, 6, 5, 7, 8, 7]),
+        ("b", Utf8, [Some("x"), None, Some("x"), Some("y"), Some("y"), Some("y")]),
+        ("x", Int32, [Some(-4), None, Some(-3), Some(9), None, None]),
+        ("y", Float64, [Some(0.1), Some(0.2), Some(0.3), None, None, Some(f64::NAN)])
+    )
+    .unwrap();
+    for keys in [&["a"][..], &["b", "a"]] {
+        let query = || ArrowGroupBy::new(&batch).by(keys.to_vec()).in_order_of_appearance().first("x", "first");
+        let found = |query: ArrowGroupBy<'_>| {
+            let found = query.reproducible().run(device).unwrap();
+            let name = |name: &str| found.column_by_name(name).unwrap().clone();
+            (name("a").as_primitive::<Int32Type>().values().to_vec(), name("first"))
+        };
+        let firsts = |of: &[Option<i32>]| -> ArrayRef { Arc::new(Int32Array::from(of.to_vec())) };
+        let expected = (vec![7, 5, 6, 8], firsts(&[Some(9), Some(-4), None, None]));
+        assert_eq!(found(query().top(9, "least").min("x", "least")), expected);
+        assert_eq!(found(query().sum("x", "sum").top(4, "sum")), expected);
+        assert_eq!(found(query().sum("x", "sum").top(1, "sum")), (vec![7], firsts(&[Some(9)])));
+        assert_eq!(found(query().mean("y", "mean").top(2, "mean")).0, [5, 6]);
+        assert_eq!(found(query().count("x", "n").top(3, "n")).0, [5, 7, 6]);
+        let error = query().top(1, "first").run(device).unwrap_err();
+        assert!(matches!(error, Error::Input(InputError::ColumnType { .. })), "{error:?}");
+        let error = query().top(1, "x").run(device).unwrap_err();
+        assert!(matches!(error, Error::Input(InputError::ColumnName { .. })), "{error:?}");
+    }
+}
+
 #[test]
 fn without_aggregates_there_are_the_different_keys() {
     let batch = record_batch!(("a", Utf8, ["x", "y", "x"]), ("b", Int32, [1, 1, 1])).unwrap();

@@ -48,7 +48,7 @@ impl Columns {
 }
 
 /// Returns the exact variance of integers, rounded a few times.
-fn variance(values: &[i128], ddof: u32) -> f64 {
+pub fn variance(values: &[i128], ddof: u32) -> f64 {
     let count = values.len() as i128;
     if count <= i128::from(ddof) {
         return f64::NAN;
@@ -58,7 +58,7 @@ fn variance(values: &[i128], ddof: u32) -> f64 {
 }
 
 /// Returns the median and the third quartile of integers, which are exact.
-fn quartile(values: &[i128], quarters: i128) -> f64 {
+pub fn quartile(values: &[i128], quarters: i128) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_unstable();
     let position = (sorted.len() as i128 - 1) * quarters;
@@ -80,7 +80,7 @@ fn check_close(found: &[f64], expected: &[f64], (rows, scale): (usize, f64)) -> 
 }
 
 /// Computes the groups on the host, or twice in the same memory on the device.
-fn computed<K: Key + std::fmt::Debug>(device: &Device, query: &GroupBy<'_, K>, twice: bool) -> Found<K> {
+pub fn computed<K: Key + std::fmt::Debug>(device: &Device, query: &GroupBy<'_, K>, twice: bool) -> Found<K> {
     if !twice {
         return Found::OnHost(query.run(device).unwrap());
     }
@@ -91,20 +91,20 @@ fn computed<K: Key + std::fmt::Debug>(device: &Device, query: &GroupBy<'_, K>, t
 }
 
 /// The groups of a query.
-enum Found<K> {
+pub enum Found<K> {
     OnHost(GroupsOnHost<K>),
     OnDevice(Groups<K>, Device),
 }
 
 impl<K: Key> Found<K> {
-    fn keys(&self) -> Vec<K> {
+    pub fn keys(&self) -> Vec<K> {
         match self {
             Self::OnHost(groups) => groups.keys.clone(),
             Self::OnDevice(groups, device) => groups.keys().download(device.default_stream()).unwrap(),
         }
     }
 
-    fn column<T: Value>(&self, aggregate: Aggregate<T>) -> Vec<T> {
+    pub fn column<T: Value>(&self, aggregate: Aggregate<T>) -> Vec<T> {
         match self {
             Self::OnHost(groups) => groups.column(aggregate).unwrap().to_vec(),
             Self::OnDevice(groups, device) => {

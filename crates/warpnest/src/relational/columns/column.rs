@@ -1,5 +1,6 @@
 //! Columns: slices in host memory, or buffers on a device.
 
+use crate::primitives::Scratch;
 use crate::runtime::lent::Lent;
 use crate::types::Plain;
 use crate::{Buffer, BufferView, Device, Result, Value};
@@ -113,6 +114,13 @@ pub(crate) enum OnDevice<'q, W> {
 }
 
 impl<'q, W> OnDevice<'q, W> {
+    /// Gives the memory of words that were computed to the scratch.
+    pub(crate) fn give_back(self, scratch: &mut Scratch) {
+        if let Self::Own(buffer) = self {
+            scratch.give_back(buffer);
+        }
+    }
+
     /// Returns the same column with elements of another type.
     ///
     /// # Safety

@@ -140,6 +140,14 @@ impl<'w> WordsRef<'w> {
         unsafe { if W::BITS == 32 { Self::Narrow(words.as_type()) } else { Self::Wide(words.as_type()) } }
     }
 
+    /// Returns the words as a column.
+    pub(crate) fn into_column(self) -> WordsOf<'w> {
+        match self {
+            Self::Narrow(words) => WordsOf::Narrow(OnDevice::Buffer(words)),
+            Self::Wide(words) => WordsOf::Wide(OnDevice::Buffer(words)),
+        }
+    }
+
     pub(crate) fn len(self) -> usize {
         match self {
             Self::Narrow(words) => words.len(),
@@ -203,6 +211,14 @@ impl<'q> WordsOf<'q> {
         match self {
             Self::Narrow(words) => WordsRef::Narrow(words),
             Self::Wide(words) => WordsRef::Wide(words),
+        }
+    }
+
+    /// Gives the memory of words that were computed to the scratch.
+    pub(crate) fn give_back(self, scratch: &mut Scratch) {
+        match self {
+            Self::Narrow(words) => words.give_back(scratch),
+            Self::Wide(words) => words.give_back(scratch),
         }
     }
 

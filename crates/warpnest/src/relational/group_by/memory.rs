@@ -1,6 +1,6 @@
 //! The memory of groups, which an earlier result of the query may provide, and sorting of groups.
 
-use super::wanted::{Query, Wanted};
+use super::wanted::Query;
 use crate::primitives::{Scratch, gather, iota, sort_pairs};
 use crate::relational::columns::Words;
 use crate::{Buffer, Device, Result, Stream};
@@ -46,14 +46,7 @@ impl<K: KeyWord> Memory<K> {
 
 /// Returns the memory for each aggregate of a query, except derived ones.
 fn columns_of(query: &Query<'_>, column: impl FnMut(bool) -> Result<Words>) -> Result<Vec<Words>> {
-    let is_wide = |wanted: &Wanted| match *wanted {
-        Wanted::Count => false,
-        Wanted::Sum(_) | Wanted::SumOfUpper(_) | Wanted::Mean(_) => true,
-        Wanted::Min(column) | Wanted::Max(column) | Wanted::First(column) | Wanted::Last(column) => {
-            query.columns[column].bits == 64
-        }
-    };
-    query.wanted.iter().map(is_wide).map(column).collect()
+    query.wanted.iter().map(|wanted| query.is_wide(wanted)).map(column).collect()
 }
 
 /// Sorts `by`, and returns it with the keys and columns in the same order.

@@ -48,9 +48,9 @@ impl<K: Key> Groups<K> {
     /// again, which takes as long as a query of as many rows.
     ///
     /// # Errors
-    /// [`InputError::NotMerged`](crate::InputError::NotMerged) for means, derived aggregates and
-    /// groups of [`GroupBy::top`](super::GroupBy::top), and unless the queries request the same
-    /// aggregates in the same order of groups;
+    /// [`InputError::NotMerged`](crate::InputError::NotMerged) for means, derived aggregates, first
+    /// and last values of filtered rows, and groups of [`GroupBy::top`](super::GroupBy::top), and
+    /// unless the queries request the same aggregates in the same order of groups;
     /// [`InputError::TooManyItems`](crate::InputError::TooManyItems) if there are more than 2^32 -
     /// 1 groups, or as many rows and counts are wanted;
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),

@@ -8,6 +8,10 @@
 //! device's memory. So are any rows if the result is [`Bounded`], since nothing else does without a
 //! wait. `derived` aggregates follow when the groups are known; then only the `top` groups are
 //! kept, if that is wanted.
+//!
+//! Few know of the masks of a `filter`: `input` leaves rows out of a query, and `unfiltered` makes
+//! a query without masks of folded aggregates from one with masks.
+//!
 //! [`GroupsOnHost`] and [`Groups`] are the results. `merge` combines the groups of parts of the
 //! rows, by the `recipe` of their queries.
 //! The kernels are in modules of the same names in `gpu_kernels::relational::group_by`.
@@ -21,10 +25,12 @@ pub(crate) mod combined;
 mod compute;
 mod derived;
 pub(crate) mod exposed;
+mod filter;
 mod folds;
 mod groups;
 mod hot;
 mod hot_and_bins;
+mod input;
 mod listed;
 pub(super) mod memory;
 mod merge;
@@ -38,6 +44,7 @@ pub(crate) mod sample;
 mod sort;
 pub(super) mod table;
 mod top;
+mod unfiltered;
 mod wanted;
 
 pub use bounded::Bounded;

@@ -27,6 +27,7 @@ impl Query<'_> {
     pub(super) fn check_bounded(&self) -> Result<()> {
         let what = match self {
             _ if self.order != Order::Any => "an order of the groups",
+            _ if self.only.is_some() => "leaving rows out of a query",
             _ if self.top.is_some() => "the top groups",
             _ if !self.derived.is_empty() => "a count of distinct values, a variance or a quantile",
             _ if Folds::of(self).passes(MOST_OF_PASS).len() > 1 => "aggregates of many columns",
@@ -260,7 +261,7 @@ impl<K: KeyWord + ValueWord> OnChipQuery<'_, '_, '_, K> {
             Answer::Mean { sum, upper, kind } => {
                 own.resize(device, groups)?;
                 if let (Words::Wide(sums), Words::Narrow(counts)) = (found.get(sum), found.get(Fold::Count)) {
-                    divide(stream, (sums, upper.map(|upper| found.get(upper)), counts), kind, &own)?;
+                    divide(stream, (sums, upper.map(|upper| found.get(upper).lent()), counts), kind, &own)?;
                 }
             }
             Answer::InRow { row, column } => {
@@ -291,15 +292,15 @@ impl<K: KeyWord + ValueWord> OnChipQuery<'_, '_, '_, K> {
 
 /// Queues dividing sums by counts. `upper` has the sums of the upper halves, if sums may have
 /// wrapped.
-fn divide(
+pub(super) fn divide(
     stream: &Stream,
-    (sums, upper, counts): (&Buffer<u64>, Option<&Words>, &Buffer<u32>),
+    (sums, upper, counts): (&Buffer<u64>, Option<WordsRef<'_>>, &Buffer<u32>),
     kind: SumKind,
     means: &Words,
 ) -> Result<()> {
     let plan = MeansParams { items: sums.len() as u64, kind: kind as u32, padding: 0 };
     stream.batch(|batch| {
-        let upper = upper.and_then(|upper| if let Words::Wide(upper) = upper { Some(upper) } else { None });
+        let upper = upper.and_then(|upper| if let WordsRef::Wide(upper) = upper { Some(upper) } else { None });
         // SAFETY: there is a sum, a count and a mean for each group, and an upper sum if sums may
         // have wrapped.
         unsafe {

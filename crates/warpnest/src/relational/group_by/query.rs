@@ -4,14 +4,15 @@ use super::bounded::{Bounded, Rows};
 use super::compute::{How, grouped};
 use super::derived::derive;
 use super::groups::{GroupReport, Groups, GroupsOnHost, Method};
+use super::input::Columns;
 use super::memory::Memory;
 use super::on_chip::{Way, group_on_chip};
 use super::recipe::Recipe;
-use super::sort::SortInput;
 use super::top::kept;
+use super::unfiltered::{Unfiltered, without_filters};
 use super::wanted::{Order, Query};
-use crate::primitives::{Scratch, check_items};
-use crate::relational::columns::{IntoColumn, KeyColumns, KeysOnDevice, Words, WordsOf, typed};
+use crate::primitives::Scratch;
+use crate::relational::columns::{IntoColumn, KeyColumns, Words, typed};
 use crate::{Buffer, Device, Error, InputError, Key, Result, Stream};
 use gpu_kernels::plain::PlainHalf;
 use std::fmt;
@@ -46,6 +47,8 @@ use std::sync::Arc;
 /// - **First and last values** come from the group's first and last row.
 /// - **Counts of distinct values, variances, quantiles** are derived: they take further passes over
 ///   the rows, after the groups are known.
+/// - **Filters.** Each aggregate may have a mask of its rows ([`GroupBy::filter`]), for conditions
+///   and for nulls, and so may the query ([`GroupBy::only_rows`]).
 ///
 /// Rows are aggregated on chip, unless their keys are too skewed for it, or they are fewer than 256
 /// and on cores; then they are sorted ([`Method`]). The scratch takes 24 to 36 bytes per row with
@@ -130,7 +133,11 @@ impl<'q, K: Key> GroupBy<'q, K> {
     ///
     /// # Errors
     /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless all columns have
-    /// equally many rows; [`InputError::TooManyItems`](crate::InputError::TooManyItems),
+    /// equally many rows, and masks a word for each 32;
+    /// [`InputError::ForeignAggregate`](crate::InputError::ForeignAggregate) if an aggregate of
+    /// another query is filtered or names the top;
+    /// [`InputError::Quantile`](crate::InputError::Quantile);
+    /// [`InputError::TooManyItems`](crate::InputError::TooManyItems),
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
     /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
     pub fn run_on(&self, stream: &Stream, scratch: &mut Scratch) -> Result<Groups<K>> {
@@ -191,7 +198,7 @@ impl<'q, K: Key> GroupBy<'q, K> {
     ///
     /// # Errors
     /// [`InputError::NotBounded`](crate::InputError::NotBounded) unless the query is in
-    /// [`Order::Any`], takes one pass over the rows, and may be hashed; and the errors of
+    /// [`Order::Any`], takes one pass over all rows, and may be hashed; and the errors of
     /// [`GroupBy::run_on`]. More groups than the capacity are an error only when
     /// [`Bounded::finish`] waits for their count.
     pub fn run_bounded(&self, stream: &Stream, scratch: &mut Scratch, capacity: usize) -> Result<Bounded<Groups<K>>> {
@@ -225,32 +232,24 @@ impl<'q, K: Key> GroupBy<'q, K> {
         if how.method_for(query) == Method::Sort {
             return Err(InputError::NotBounded { what: "sorting the rows" }.into());
         }
+        query.check_filters()?;
         query.check_bounded()?;
+        Unfiltered::of(query).map_or(Ok(()), |unfiltered| unfiltered.query.check_bounded())?;
         self.check_own(groups.memory())?;
         groups.check_device(scratch.device())?;
-        let columns = self.columns_on(stream, scratch.device())?;
-        let rows = columns.rows;
+        let columns = Columns::new(stream, scratch, &self.keys, query)?;
+        let (input, masks) = (columns.input(), &columns.masks[..]);
         groups.refill(|groups, bound| {
             let (how, (memory, _)) = ((how.seed(), Way::Table(Some(bound))), groups.take());
-            let (computed, _) = group_on_chip(stream, scratch, query, &columns.input(), memory, how)?;
-            if let Some((keys, columns)) = computed {
-                (groups.keys, groups.columns, groups.rows) = (typed(keys), columns, rows);
-            }
+            let memory = (memory, bound.capacity);
+            let ((keys, columns), _, ()) =
+                without_filters(stream, scratch, (query, masks), &input, memory, |scratch, query, input, memory| {
+                    let (computed, _) = group_on_chip(stream, scratch, query, input, memory, how)?;
+                    Ok((computed.expect("one table takes any rows"), ()))
+                })?;
+            (groups.keys, groups.columns, groups.rows) = (typed(keys), columns, input.rows);
             Ok(())
         })
-    }
-
-    /// Returns the columns on `device`.
-    fn columns_on(&self, stream: &Stream, device: &Device) -> Result<Columns<'q, K>> {
-        stream.check_device(device)?;
-        let rows = self.keys.rows()?;
-        for column in &self.query.columns {
-            crate::error::same_length(("the keys", rows), ("a column of values", column.rows))?;
-        }
-        let rows = check_items(rows)?;
-        let keys = self.keys.on_device(device)?;
-        let values = self.query.columns.iter().map(|column| (column.lend)(device)).collect::<Result<_>>()?;
-        Ok(Columns { keys, values, rows })
     }
 
     /// Computes the groups in the given memory.
@@ -275,32 +274,24 @@ impl<'q, K: Key> GroupBy<'q, K> {
     ) -> Result<Groups<K>> {
         let Self { query, how, .. } = self;
         query.check_derived()?;
+        query.check_filters()?;
         query.check_top()?;
-        let columns = self.columns_on(stream, scratch.device())?;
-        let input = columns.input();
-        let ((mut keys, mut columns), report) = grouped(stream, scratch, (query, *how), &input, memory)?;
-        let derived = derive(stream, scratch, (query, *how), &input, &keys, derived)?;
+        let rows = Columns::new(stream, scratch, &self.keys, query)?;
+        let (input, masks) = (rows.input(), &rows.masks[..]);
+        let ((mut keys, mut columns), of_top, report) =
+            without_filters(stream, scratch, (query, masks), &input, (memory, 0), |scratch, query, input, memory| {
+                grouped(stream, scratch, (query, *how), input, memory)
+            })?;
+        let derived = derive(stream, scratch, (query, masks, *how), &input, &keys, derived)?;
         let folded = columns.len();
         columns.extend(derived);
+        let count = input.rows;
+        rows.give_back(scratch);
         if let Some(top) = query.top {
-            (keys, columns) = kept(stream, scratch, top, (keys, columns), folded)?;
+            (keys, columns) = kept(stream, scratch, top, (keys, columns), (folded, of_top))?;
         }
-        let (rows, recipe) = (input.rows, Arc::new(Recipe::of(query)));
-        Ok(Groups { keys: typed(keys), columns, folded, report, query: query.number, rows, recipe })
-    }
-}
-
-/// The columns of a query on a device.
-struct Columns<'q, K: Key> {
-    keys: KeysOnDevice<'q, K::Word>,
-    values: Vec<WordsOf<'q>>,
-    rows: u64,
-}
-
-impl<'q, K: Key> Columns<'q, K> {
-    fn input(&self) -> SortInput<'_, 'q, K::Word> {
-        let Self { keys, values, rows } = self;
-        SortInput { keys, values, rows: *rows, order: K::ORDER }
+        let recipe = Arc::new(Recipe::of(query));
+        Ok(Groups { keys: typed(keys), columns, folded, report, query: query.number, rows: count, recipe })
     }
 }
 

@@ -52,6 +52,9 @@ impl Recipe {
             _ if !query.derived.is_empty() => {
                 Some(("counts of distinct values, variances or quantiles", "request them of all rows at once"))
             }
+            _ if query.picks_filtered() => {
+                Some(("first or last values of filtered rows", "leave rows out by `only_rows`"))
+            }
             _ if query.top.is_some() => Some(("groups left out by `top`", "keep all groups until the last merge")),
             _ => None,
         };

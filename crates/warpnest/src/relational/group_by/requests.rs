@@ -32,14 +32,6 @@ impl<'q, K: Key> GroupBy<'q, K> {
         self.query.add(Wanted::Max(column))
     }
 
-    /// Requests the sum of the upper halves of `values`. Together with the wrapping sum, it
-    /// determines the exact sum.
-    #[cfg(feature = "arrow")]
-    pub(crate) fn sum_of_upper<T: Number<Word = u64>>(&mut self, values: impl IntoColumn<'q, T>) -> Aggregate<T::Sum> {
-        let column = self.numbers(values.into_column());
-        self.query.add(Wanted::SumOfUpper(column))
-    }
-
     /// Requests the mean of `values` in each group.
     pub fn mean<T: Number>(&mut self, values: impl IntoColumn<'q, T>) -> Aggregate<f64> {
         let column = self.numbers(values.into_column());
@@ -129,7 +121,8 @@ impl<'q, K: Key> GroupBy<'q, K> {
 
     /// Keeps only the `count` groups that have the greatest values of an aggregate of this query,
     /// in descending order of these values. Groups with equal values are in the order of
-    /// [`GroupBy::order`]. NaNs are last.
+    /// [`GroupBy::order`]. NaNs are last, and so are groups without rows of the aggregate
+    /// ([`GroupBy::filter`]).
     ///
     /// ```
     /// use warpnest::Device;
@@ -148,15 +141,6 @@ impl<'q, K: Key> GroupBy<'q, K> {
     pub fn top<T: Number>(&mut self, count: usize, by: Aggregate<T>) -> &mut Self {
         self.query.top = Some(Top { count, query: by.query, place: by.place, column: T::COLUMN });
         self
-    }
-
-    /// Leaves the rows whose bit is 0 out of the derived aggregate that was requested last. A group
-    /// without rows then has unspecified numbers.
-    #[cfg(feature = "arrow")]
-    pub(crate) fn only(&mut self, valid: impl IntoColumn<'q, u32>) {
-        if let Some(mask) = self.query.masks.last_mut() {
-            *mask = Some(valid.into_column());
-        }
     }
 
     fn spread<T: Number>(&mut self, values: Column<'q, T>, is_root: bool) -> Aggregate<f64> {

@@ -1,11 +1,12 @@
 //! The groups with the greatest values of an aggregate.
 
+use super::input::bits_where;
 use super::memory::Grouped;
 use super::wanted::{Query, Top};
-use crate::primitives::{Scratch, gather, iota, sort_pairs};
+use crate::primitives::{Scratch, fill_absent, gather, invert, iota, sort_pairs};
 use crate::relational::columns::Words;
 use crate::types::Plain;
-use crate::{Buffer, Error, InputError, Result, Stream};
+use crate::{Buffer, Error, InputError, Result, Stream, Value};
 use gpu_kernels::column_values::ColumnParams;
 use gpu_kernels::relational::group_by::quantiles::{OrderValues, OrderValuesParams};
 use gpu_kernels::types::{KeyWord, ValueWord};
@@ -21,18 +22,18 @@ impl Query<'_> {
 }
 
 /// Keeps the groups with the greatest values of an aggregate, in their own memory. The first
-/// `folded` columns are folded.
+/// `folded` columns are folded. Groups with a count of 0 are last, if there are `counts`.
 pub(super) fn kept<K: KeyWord>(
     stream: &Stream,
     scratch: &mut Scratch,
     top: Top,
     (keys, columns): Grouped<K>,
-    folded: usize,
+    (folded, counts): (usize, Option<Buffer<u32>>),
 ) -> Result<Grouped<K>> {
     let by = top.place.among(&columns, folded).ok_or(Error::Input(InputError::ForeignAggregate))?;
     let mut order = match by {
-        Words::Narrow(words) => descending(stream, scratch, words, top.column)?,
-        Words::Wide(words) => descending(stream, scratch, words, top.column)?,
+        Words::Narrow(words) => descending(stream, scratch, words, top.column, counts)?,
+        Words::Wide(words) => descending(stream, scratch, words, top.column, counts)?,
     };
     order.set_length(top.count.min(keys.len()));
     let keys = front(stream, scratch, keys, &order)?;
@@ -48,12 +49,13 @@ pub(super) fn kept<K: KeyWord>(
 }
 
 /// Returns the indices of values in descending order, in memory of the scratch. The order of equal
-/// values is kept.
-fn descending<W: KeyWord + ValueWord>(
+/// values is kept. Values with a count of 0 are last.
+fn descending<W: KeyWord + ValueWord + Value>(
     stream: &Stream,
     scratch: &mut Scratch,
     values: &Buffer<W>,
     column: ColumnParams,
+    counts: Option<Buffer<u32>>,
 ) -> Result<Buffer<u32>> {
     let (mut words, mut order) = (scratch.lend::<W>(values.len())?, scratch.lend::<u32>(values.len())?);
     let plan = OrderValuesParams { column, items: values.len() as u64, is_descending: 1, padding: 0 };
@@ -62,6 +64,13 @@ fn descending<W: KeyWord + ValueWord>(
         // SAFETY: there is a word for each value.
         unsafe { batch.launch(&kernel, plan.items) }
     })?;
+    if let Some(counts) = counts {
+        let flags = bits_where(stream, scratch, &counts, 0)?;
+        invert(stream, &flags, plan.items)?;
+        fill_absent(stream, &flags, W::from_u64(u64::MAX), &mut words)?;
+        scratch.give_back(flags);
+        scratch.give_back(counts);
+    }
     iota(stream, &mut order)?;
     sort_pairs(stream, scratch, &mut words, &mut order)?;
     scratch.give_back(words);

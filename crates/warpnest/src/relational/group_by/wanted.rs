@@ -91,8 +91,11 @@ pub(super) struct Query<'q> {
     pub columns: Vec<ValueColumn<'q>>,
     pub wanted: Vec<Wanted>,
     pub derived: Vec<Derived>,
-    /// The rows of each derived aggregate, a bit for each row; all rows if there are none.
-    pub masks: Vec<Option<Column<'q, u32>>>,
+    /// The masks of filtered aggregates, a bit for each row.
+    pub masks: Vec<Column<'q, u32>>,
+    pub filters: Vec<Filter>,
+    /// The mask of the rows that the query takes; all rows if there is none.
+    pub only: Option<Column<'q, u32>>,
     /// The function for each aggregate that copies it to the host, first the folded ones.
     pub downloads: [Vec<Download>; 2],
     pub order: Order,
@@ -109,8 +112,9 @@ impl<'q> Query<'q> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let (columns, wanted, derived, downloads) = (Vec::new(), Vec::new(), Vec::new(), Default::default());
-        let (masks, order, top) = (Vec::new(), Order::Any, None);
-        Self { number, columns, wanted, derived, masks, downloads, order, top, ddof: 1, skips_nans: true }
+        let (masks, filters, only) = (Vec::new(), Vec::new(), None);
+        let (order, top, ddof, skips_nans) = (Order::Any, None, 1, true);
+        Self { number, columns, wanted, derived, masks, filters, only, downloads, order, top, ddof, skips_nans }
     }
 
     pub(super) fn add<T: Value>(&mut self, wanted: Wanted) -> Aggregate<T> {
@@ -121,7 +125,6 @@ impl<'q> Query<'q> {
 
     pub(super) fn derive<T: Value>(&mut self, derived: Derived) -> Aggregate<T> {
         self.derived.push(derived);
-        self.masks.push(None);
         self.downloads[1].push(download::<T>);
         Aggregate { query: self.number, place: Place::Derived(self.derived.len() - 1), values: PhantomData }
     }
@@ -178,6 +181,17 @@ impl Query<'_> {
         is_integer && self.columns[column].bits == 64 && self.wanted.contains(&Wanted::Mean(column))
     }
 
+    /// Returns whether an aggregate has words of 64 bits.
+    pub(super) fn is_wide(&self, wanted: &Wanted) -> bool {
+        match *wanted {
+            Wanted::Count => false,
+            Wanted::Sum(_) | Wanted::SumOfUpper(_) | Wanted::Mean(_) => true,
+            Wanted::Min(column) | Wanted::Max(column) | Wanted::First(column) | Wanted::Last(column) => {
+                self.columns[column].bits == 64
+            }
+        }
+    }
+
     /// Returns whether sums or means of floating-point numbers are wanted.
     pub(super) fn adds_floats(&self) -> bool {
         let is_float = |column: usize| matches!(self.columns[column].numbers, Some((_, SumKind::Float)));
@@ -221,7 +235,6 @@ pub(super) enum Wanted {
     Sum(usize),
     /// The sum of the upper halves of 64-bit integers. Together with the wrapping sum, it
     /// determines the exact sum.
-    #[cfg_attr(not(feature = "arrow"), expect(dead_code, reason = "record batches alone ask for it"))]
     SumOfUpper(usize),
     Min(usize),
     Max(usize),
@@ -257,6 +270,16 @@ impl Derived {
     pub(super) fn is_wide(self) -> bool {
         !matches!(self, Self::CountDistinct(_))
     }
+}
+
+/// The mask of an aggregate.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Filter {
+    /// The id of the aggregate's query.
+    pub query: u64,
+    pub place: Place,
+    /// The index of the mask.
+    pub mask: usize,
 }
 
 /// The groups that a query keeps.

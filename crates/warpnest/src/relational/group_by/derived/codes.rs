@@ -1,8 +1,9 @@
 //! A word of 32 bits for each row, which stands for the row's group.
 
-use crate::primitives::{Scratch, binary_search, gather, iota, select, selected, sort_keys, sort_pairs};
+use crate::primitives::{Scratch, binary_search, gather, iota, sort_keys, sort_pairs};
 use crate::relational::columns::{IntoColumn, KeysOnDevice, OnDevice, Words, WordsOf, WordsRef};
 use crate::relational::group_by::compute::{How, grouped};
+use crate::relational::group_by::input::chosen;
 use crate::relational::group_by::memory::{Grouped, Memory};
 use crate::relational::group_by::sort::SortInput;
 use crate::relational::group_by::wanted::{Order, Query, Wanted};
@@ -10,7 +11,7 @@ use crate::types::KeyOrder;
 use crate::{Answers, Buffer, Result, Stream};
 use gpu_kernels::column_values::ColumnParams;
 use gpu_kernels::primitives::reduce::SumKind;
-use gpu_kernels::types::{KeyWord, Scalar, ValueWord};
+use gpu_kernels::types::{KeyWord, ValueWord};
 
 /// The order of the groups' codes, and the ids of rows, in memory of the scratch.
 pub(super) struct Codes {
@@ -82,19 +83,6 @@ impl Codes {
         scratch.give_back(self.order);
         self.ids.into_iter().for_each(|ids| scratch.give_back(ids));
     }
-}
-
-/// Returns the words whose bit in the mask is set, in memory of the scratch; waits for their count.
-pub(super) fn chosen<W: Scalar>(
-    stream: &Stream,
-    scratch: &mut Scratch,
-    words: &Buffer<W>,
-    mask: &Buffer<u32>,
-) -> Result<Buffer<W>> {
-    let mut chosen = scratch.lend::<W>(words.len())?;
-    select(stream, scratch, words, mask, (&chosen, 0))?;
-    chosen.set_length(selected(stream, scratch)? as usize);
-    Ok(chosen)
 }
 
 /// Returns the index of each word among sorted, different words, in memory of the scratch. All

@@ -12,13 +12,14 @@ mod quantile;
 mod spread;
 
 use super::compute::How;
+use super::input::chosen;
 use super::sort::SortInput;
-use super::wanted::{Derived, Query};
-use crate::primitives::{Scratch, scatter};
-use crate::relational::columns::{Column, KeysOnDevice, Words, WordsRef};
+use super::wanted::{Derived, Place, Query};
+use crate::primitives::{Scratch, fill_all, scatter};
+use crate::relational::columns::{KeysOnDevice, OnDevice, Words, WordsRef};
 use crate::types::KeyOrder;
 use crate::{Buffer, InputError, Result, Stream};
-use codes::{Codes, Rows, chosen};
+use codes::{Codes, Rows};
 use gpu_kernels::types::{KeyWord, ValueWord};
 use quantile::Sorted;
 use spread::Squares;
@@ -38,11 +39,11 @@ impl Query<'_> {
 }
 
 /// Computes the derived aggregates of groups with the given keys, in the given memory, which has a
-/// column for each. Their order is the order of the keys.
+/// column for each. Their order is the order of the keys. `masks` are the query's masks.
 pub(super) fn derive<K: KeyWord + ValueWord>(
     stream: &Stream,
     scratch: &mut Scratch,
-    (query, how): (&Query<'_>, How),
+    (query, masks, how): (&Query<'_>, &[OnDevice<'_, u32>], How),
     input: &SortInput<'_, '_, K>,
     groups: &Buffer<K>,
     mut memory: Vec<Words>,
@@ -67,18 +68,19 @@ pub(super) fn derive<K: KeyWord + ValueWord>(
         (_, joined) => joined.as_ref().expect("two columns were joined"),
     };
     let needs_ids = query.derived.iter().any(|derived| matches!(derived, Derived::Spread { .. }));
-    let is_masked = query.masks.iter().any(Option::is_some);
+    let mask_of = |number: usize| query.mask_of(Place::Derived(number));
+    let is_masked = (0..query.derived.len()).any(|number| mask_of(number).is_some());
     let codes = Codes::new(stream, scratch, keys, groups, needs_ids || is_masked)?;
     let rows = Rows { stream, how, codes: codes.words(keys), groups: groups.len() };
     let mut kept = Kept::default();
-    for ((&derived, mask), output) in query.derived.iter().zip(&query.masks).zip(&mut memory) {
+    for (number, (&derived, output)) in query.derived.iter().zip(&mut memory).enumerate() {
         let values = input.values[derived.column()].lent();
-        match mask {
+        match mask_of(number) {
             None => {
                 let column = kept.compute(scratch, (&rows, &codes), query, (derived, values))?;
                 bring(stream, scratch, column, &codes.order, output)?;
             }
-            Some(mask) => masked(scratch, (&rows, &codes), query, (derived, values), mask, output)?,
+            Some(mask) => masked(scratch, (&rows, &codes), query, (derived, values), &masks[mask], output)?,
         }
     }
     kept.give_back(scratch);
@@ -99,27 +101,24 @@ fn bring(stream: &Stream, scratch: &mut Scratch, column: Words, order: &Buffer<u
 }
 
 /// Computes an aggregate of the rows whose bit in the mask is set. For groups without such rows it
-/// is 0.
+/// is 0 if it is a count, and a NaN if not.
 fn masked(
     scratch: &mut Scratch,
     (rows, codes): (&Rows<'_>, &Codes),
     query: &Query<'_>,
     (derived, values): (Derived, WordsRef<'_>),
-    mask: &Column<'_, u32>,
+    mask: &Buffer<u32>,
     output: &mut Words,
 ) -> Result<()> {
     let Rows { stream, how, .. } = *rows;
-    let device = scratch.device().clone();
     match output {
-        Words::Narrow(output) => output.fill(stream, 0)?,
-        Words::Wide(output) => output.fill(stream, 0)?,
+        Words::Narrow(output) => fill_all(stream, 0, output)?,
+        Words::Wide(output) => fill_all(stream, f64::NAN.to_bits(), output)?,
     }
-    let mask = mask.on_device(&device)?;
-    crate::error::same_length(("the words of rows", values.len().div_ceil(32)), ("the words of a mask", mask.len()))?;
-    let Some(codes) = codes.masked(rows, scratch, &mask)? else { return Ok(()) };
+    let Some(codes) = codes.masked(rows, scratch, mask)? else { return Ok(()) };
     let values = match values {
-        WordsRef::Narrow(words) => Words::Narrow(chosen(stream, scratch, words, &mask)?),
-        WordsRef::Wide(words) => Words::Wide(chosen(stream, scratch, words, &mask)?),
+        WordsRef::Narrow(words) => Words::Narrow(chosen(stream, scratch, words, mask)?),
+        WordsRef::Wide(words) => Words::Wide(chosen(stream, scratch, words, mask)?),
     };
     let ids = codes.ids.as_ref().expect("masked rows have ids");
     let rows = Rows { stream, how, codes: ids, groups: codes.order.len() };
