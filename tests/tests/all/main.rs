@@ -83,6 +83,7 @@ mod relational {
     pub mod bounded;
     mod chains;
     mod derived;
+    mod derived_on_cores;
     mod dictionary;
     mod distinct;
     mod filter;

@@ -58,7 +58,7 @@ pub fn users<S: Hasher>(lab: &Lab<'_>) -> Result<Vec<Comparison>> {
     let log = Log::new(lab.n);
     let expected = by_map::<S>(&log);
     let mut ours = || {
-        let (time, found) = timed(|| by_queries(&lab.device, &log));
+        let (time, found) = timed(|| by_query(&lab.device, &log));
         let found = found?;
         ensure!(found.as_map::<S>(&lab.device)? == expected, "our users differ from the map's");
         Ok(time + timed_with_drop(|| found))
@@ -86,41 +86,30 @@ fn by_map<S: Hasher>(log: &Log) -> HashMap<u32, User, S> {
     users
 }
 
-/// The summaries of all users in the order of their keys, in the results of two queries.
+/// The summaries of all users in the order of their keys.
 struct Users {
-    events: Groups<u32>,
-    pages: Groups<u32>,
-    /// The count of events, first page and last page.
-    of_events: [Aggregate<u32>; 3],
-    of_pages: Aggregate<u32>,
+    groups: Groups<u32>,
+    /// The count of events, first page, last page and count of different pages.
+    columns: [Aggregate<u32>; 4],
 }
 
-/// Returns the summaries by queries.
-fn by_queries(device: &Device, log: &Log) -> warpnest::Result<Users> {
-    let (stream, mut scratch) = (device.default_stream(), Scratch::new(device));
+/// Returns the summaries by one query.
+fn by_query(device: &Device, log: &Log) -> warpnest::Result<Users> {
     let mut query = GroupBy::new(&log.users);
-    let of_events = [query.count(), query.first(&log.pages), query.last(&log.pages)];
-    let events = query.order(Order::ByKey).seed(1).run_on(stream, &mut scratch)?;
-    // The different pages of a user are its pairs. One aggregate, count_distinct, will replace both
-    // of the following queries once there is one.
-    let mut query = GroupBy::by_two(&log.users, &log.pages);
-    // All rows of a pair have the same user, so the least one is the pair's.
-    let user = query.min(&log.users);
-    let pairs = query.seed(1).run_on(stream, &mut scratch)?;
-    let mut query = GroupBy::new(pairs.column(user)?);
-    let of_pages = query.count();
-    let pages = query.order(Order::ByKey).seed(1).run_on(stream, &mut scratch)?;
-    Ok(Users { events, pages, of_events, of_pages })
+    let (first, last) = (query.first(&log.pages), query.last(&log.pages));
+    let columns = [query.count(), first, last, query.count_distinct(&log.pages)];
+    query.order(Order::ByKey).seed(1);
+    let groups = query.run_on(device.default_stream(), &mut Scratch::new(device))?;
+    Ok(Users { groups, columns })
 }
 
 impl Users {
     fn as_map<S: Hasher>(&self, device: &Device) -> Result<HashMap<u32, User, S>> {
-        let Self { events, pages, of_events, of_pages } = self;
         let stream = device.default_stream();
-        let keys = events.keys().download(stream)?;
-        ensure!(keys == pages.keys().download(stream)?, "the queries found different users");
-        let [count, first, last] = of_events.map(|one| anyhow::Ok(events.column(one)?.download(stream)?));
-        let (count, first, last, pages) = (count?, first?, last?, pages.column(*of_pages)?.download(stream)?);
+        let keys = self.groups.keys().download(stream)?;
+        let columns = self.columns.map(|one| anyhow::Ok(self.groups.column(one)?.download(stream)?));
+        let [count, first, last, pages] = columns;
+        let (count, first, last, pages) = (count?, first?, last?, pages?);
         let user = |at: usize| User { events: count[at], first: first[at], last: last[at], pages: pages[at] };
         Ok(keys.into_iter().enumerate().map(|(at, key)| (key, user(at))).collect())
     }
@@ -137,7 +126,7 @@ mod tests {
         let user = |events, first, last, pages| User { events, first, last, pages };
         let expected = HashMap::from_iter([(7, user(3, 1, 1, 2)), (3, user(2, 5, 5, 1)), (9, user(1, 1, 1, 1))]);
         let device = Device::cpu();
-        let found = by_queries(&device, &log).unwrap().as_map::<DefaultHashBuilder>(&device).unwrap();
+        let found = by_query(&device, &log).unwrap().as_map::<DefaultHashBuilder>(&device).unwrap();
         assert_eq!(found, expected);
         assert_eq!(by_map::<DefaultHashBuilder>(&log), expected);
     }

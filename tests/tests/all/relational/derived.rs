@@ -69,7 +69,7 @@ pub fn quartile(values: &[i128], quarters: i128) -> f64 {
 
 /// Checks numbers that may differ from the exact ones by a few units in the last place for each
 /// row, relative to the exact number or to `scale`.
-fn check_close(found: &[f64], expected: &[f64], (rows, scale): (usize, f64)) -> Result<(), TestCaseError> {
+pub(super) fn check_close(found: &[f64], expected: &[f64], (rows, scale): (usize, f64)) -> Result<(), TestCaseError> {
     prop_assert_eq!(found.len(), expected.len());
     for (found, expected) in found.iter().zip(expected) {
         let bound = (rows + 8) as f64 * f64::EPSILON * expected.abs().max(scale);

@@ -31,6 +31,15 @@ impl How {
         if self.is_reproducible && query.adds_floats() { Method::Sort } else { self.method }
     }
 
+    /// Returns whether `rows` rows are hashed, if they do not go to one table.
+    pub(super) fn hashes(self, query: &Query<'_>, rows: u64) -> bool {
+        match self.method_for(query) {
+            Method::Auto => rows >= MIN_HASHED_ROWS,
+            Method::Hash => rows != 0,
+            Method::Sort => false,
+        }
+    }
+
     /// Returns the seed that was set, or a random one.
     pub(super) fn seed(self) -> u64 {
         self.seed.unwrap_or_else(random_seed)
@@ -49,9 +58,7 @@ pub(super) fn grouped<K: KeyWord + ValueWord>(
     let mut report = GroupReport::of(Method::Sort);
     let way = match how.method_for(query) {
         Method::Auto if fits_table(stream.machine(), input.rows) => Some(Way::Table(None)),
-        Method::Auto => (input.rows >= MIN_HASHED_ROWS).then_some(Way::HotAndBins),
-        Method::Hash => (input.rows != 0).then_some(Way::HotAndBins),
-        Method::Sort => None,
+        _ => how.hashes(query, input.rows).then_some(Way::HotAndBins),
     };
     if let Some(way) = way {
         let (computed, of_chip) = group_on_chip(stream, scratch, query, input, memory, (how.seed(), way))?;

@@ -1,13 +1,16 @@
 //! Aggregates that need a second look at the rows, after their groups are known.
 //!
-//! All of them begin with `codes`: a word of 32 bits for each row, equal for the rows of a group.
-//! `count_distinct` groups rows by code and value, and then by code. `spread` computes variances,
-//! from the deviations from the groups' means. `quantile` sorts the rows by code and value. Each
-//! returns an element for each group in ascending order of the codes, which is then brought into
-//! the order of the result.
+//! On a CPU, variances and counts of distinct values mostly take one pass (`on_cores`). Otherwise
+//! all of the `jobs` begin with `codes`: a word of 32 bits for each row, equal for the rows of a
+//! group. `count_distinct` groups rows by code and value, and then by code. `spread` computes
+//! variances, from the deviations from the groups' means. `quantile` sorts the rows by code and
+//! value. Each returns an element for each group in ascending order of the codes, which is then
+//! brought into the order of the result.
 
 mod codes;
 mod count_distinct;
+mod jobs;
+mod on_cores;
 mod quantile;
 mod spread;
 
@@ -16,11 +19,12 @@ use super::input::chosen;
 use super::sort::SortInput;
 use super::wanted::{Derived, Place, Query};
 use crate::primitives::{Scratch, fill_all, scatter};
-use crate::relational::columns::{KeysOnDevice, OnDevice, Words, WordsRef};
-use crate::types::KeyOrder;
+use crate::relational::columns::{OnDevice, Words, WordsOf, WordsRef, one_column};
 use crate::{Buffer, InputError, Result, Stream};
 use codes::{Codes, Rows};
 use gpu_kernels::types::{KeyWord, ValueWord};
+use jobs::{Job, Keyed};
+use on_cores::derive_on_cores;
 use quantile::Sorted;
 use spread::Squares;
 
@@ -53,40 +57,45 @@ pub(super) fn derive<K: KeyWord + ValueWord>(
     if memory.is_empty() || groups.is_empty() {
         return Ok(memory);
     }
-    let joined = match input.keys {
-        KeysOnDevice::One(_) => None,
-        KeysOnDevice::Two(_) => {
-            let joined = scratch.lend::<K>(input.rows as usize)?;
-            // SAFETY: there is a key for each row.
-            stream
-                .batch(|batch| unsafe { input.keys.lent().encode(batch, KeyOrder::default(), batch.write(&joined)) })?;
-            Some(joined)
-        }
-    };
-    let keys = match (input.keys, &joined) {
-        (KeysOnDevice::One(keys), _) => keys,
-        (_, joined) => joined.as_ref().expect("two columns were joined"),
-    };
-    let needs_ids = query.derived.iter().any(|derived| matches!(derived, Derived::Spread { .. }));
-    let mask_of = |number: usize| query.mask_of(Place::Derived(number));
-    let is_masked = (0..query.derived.len()).any(|number| mask_of(number).is_some());
-    let codes = Codes::new(stream, scratch, keys, groups, needs_ids || is_masked)?;
+    let mut joined = None;
+    let keys = one_column(stream, scratch, input.keys.lent(), &mut joined)?;
+    let mask_of = |number: usize| query.mask_of(Place::Derived(number)).map(|mask| &*masks[mask]);
+    let jobs = query.derived.iter().zip(&mut memory).enumerate();
+    let jobs = jobs.map(|(number, (&derived, output))| Job { derived, mask: mask_of(number), output }).collect();
+    let keyed = Keyed { stream, how, keys, groups };
+    let jobs = derive_on_cores(&keyed, scratch, query, input.values, jobs)?;
+    if !jobs.is_empty() {
+        derive_by_codes(&keyed, scratch, query, input.values, jobs)?;
+    }
+    joined.into_iter().for_each(|joined| scratch.give_back(joined));
+    Ok(memory)
+}
+
+/// Computes aggregates by codes of the groups.
+fn derive_by_codes<K: KeyWord + ValueWord>(
+    keyed: &Keyed<'_, K>,
+    scratch: &mut Scratch,
+    query: &Query<'_>,
+    values: &[WordsOf<'_>],
+    jobs: Vec<Job<'_>>,
+) -> Result<()> {
+    let Keyed { stream, how, keys, groups } = *keyed;
+    let needs_ids = |job: &Job<'_>| job.mask.is_some() || matches!(job.derived, Derived::Spread { .. });
+    let codes = Codes::new(stream, scratch, keys, groups, jobs.iter().any(needs_ids))?;
     let rows = Rows { stream, how, codes: codes.words(keys), groups: groups.len() };
     let mut kept = Kept::default();
-    for (number, (&derived, output)) in query.derived.iter().zip(&mut memory).enumerate() {
-        let values = input.values[derived.column()].lent();
-        match mask_of(number) {
-            None => {
-                let column = kept.compute(scratch, (&rows, &codes), query, (derived, values))?;
-                bring(stream, scratch, column, &codes.order, output)?;
-            }
-            Some(mask) => masked(scratch, (&rows, &codes), query, (derived, values), &masks[mask], output)?,
+    for job in jobs {
+        let values = values[job.derived.column()].lent();
+        if let Some(mask) = job.mask {
+            masked(scratch, (&rows, &codes), query, (job.derived, values), mask, job.output)?;
+        } else {
+            let column = kept.compute(scratch, (&rows, &codes), query, (job.derived, values))?;
+            bring(stream, scratch, column, &codes.order, job.output)?;
         }
     }
     kept.give_back(scratch);
     codes.give_back(scratch);
-    joined.into_iter().for_each(|joined| scratch.give_back(joined));
-    Ok(memory)
+    Ok(())
 }
 
 /// Brings a column, in memory of the scratch, into the order of the result.

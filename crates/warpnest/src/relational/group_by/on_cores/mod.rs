@@ -6,18 +6,24 @@
 //! holds such a table. Then rows are first divided into `parts` by the hashes of their keys, so
 //! that no key is in two parts, as in `distinct`.
 
+mod known;
+mod pairs;
 mod parts;
 mod rows;
 mod sample;
+mod squares;
 mod states;
 mod table;
 
+pub(super) use known::{OfKnown, counts_distinct, group_known};
 pub(in crate::relational) use sample::Sample;
+pub(super) use states::Fold;
 
 use super::hot_and_bins::OnChip;
 use super::outputs::{ChipInput, Computed};
 use crate::hash::constants;
 use crate::primitives::Scratch;
+use crate::relational::columns::RowKeys;
 use crate::runtime::engine::share;
 use crate::{Result, Stream};
 use gpu_kernels::types::{KeyWord, ValueWord};
@@ -25,7 +31,6 @@ use parts::by_parts;
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::SeedableRng;
 use rows::{Grouped, Rows};
-use states::Fold;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use table::Hash;
@@ -40,7 +45,8 @@ const ROWS_AT_ONCE: usize = 1 << 14;
 const MERGED_SHARE: f64 = 0.125;
 
 /// Aggregates the rows of each key in one pass for all columns, if this is a CPU whose memory the
-/// host can read. Otherwise, and if there are no rows, returns `None`, and nothing is done.
+/// host can read. Otherwise, and if there are no rows or two columns of keys, returns `None`, and
+/// nothing is done.
 pub(super) fn group_on_cores<K: KeyWord + ValueWord>(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -48,14 +54,15 @@ pub(super) fn group_on_cores<K: KeyWord + ValueWord>(
     computed: &mut Computed<K>,
 ) -> Result<Option<OnChip>> {
     let Some(cores) = stream.machine().cores() else { return Ok(None) };
-    let Some(rows) = Rows::of(stream, input)? else { return Ok(None) };
+    let RowKeys::One(keys) = input.keys else { return Ok(None) };
+    let words = input.columns.iter().map(|column| column.words);
+    let Some(rows) = Rows::of(stream, keys, words)? else { return Ok(None) };
     let (folds, all_rows) = (Fold::all(computed), rows.keys.len());
     let hash = Hash { constants: constants(input.seed), skipped: 0 };
     let mut random = Xoshiro256StarStar::seed_from_u64(input.seed);
     let expected = Sample::of(rows.keys, hash.constants, &mut random).keys().min(all_rows as f64);
     let tasks = cores.min(all_rows.div_ceil(ROWS_AT_ONCE));
-    let merged = expected * (tasks - 1) as f64;
-    if expected > MOST_TOGETHER || merged > MERGED_SHARE * (all_rows / tasks) as f64 {
+    if !fit_together(expected, all_rows, tasks) {
         let groups = by_parts(stream, scratch, (&rows, &folds), (hash, expected as usize), computed)?;
         return Ok(Some(OnChip { estimated_groups: groups as u64, ..OnChip::default() }));
     }
@@ -70,6 +77,12 @@ pub(super) fn group_on_cores<K: KeyWord + ValueWord>(
         Ok(())
     })?;
     Ok(Some(OnChip { estimated_groups: groups, hot_rows: all_rows as u64, overflowed: false }))
+}
+
+/// Returns whether each task aggregates any rows, rather than parts of them by key.
+fn fit_together(groups: f64, rows: usize, tasks: usize) -> bool {
+    let merged = groups * (tasks - 1) as f64;
+    groups <= MOST_TOGETHER && merged <= MERGED_SHARE * (rows / tasks) as f64
 }
 
 /// Returns the groups of all rows. Each task fills a table with some of the rows, and then the

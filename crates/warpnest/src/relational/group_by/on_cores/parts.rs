@@ -38,33 +38,83 @@ pub(super) fn by_parts<K: KeyWord + ValueWord>(
 ) -> Result<usize> {
     let (device, all_rows) = (scratch.device().clone(), rows.keys.len());
     let cores = stream.machine().cores().unwrap_or(1);
-    let bits = (expected / GROUPS_OF_PART).max(1).next_power_of_two().ilog2().clamp(MIN_BITS, MAX_BITS);
-    let hash = Hash { skipped: bits, ..hash };
-    let keys = scratch.lend::<K>(all_rows)?;
-    let lend = |values: &Values<'_>| match values {
-        Values::Wide(_) => scratch.lend(all_rows).map(Words::Wide),
-        Values::Narrow(_) | Values::RowNumbers(_) => scratch.lend(all_rows).map(Words::Narrow),
-    };
-    let columns = rows.columns.iter().map(lend).collect::<Result<Vec<_>>>()?;
-    let starts = divide(stream, rows, (hash, cores), (&keys, &columns))?;
-    let mut capacity = computed.reserve(&device, (2 * expected).min(all_rows) as u64)?;
-    let divided = Rows {
-        keys: elements(stream, &keys)?.unwrap_or_default(),
-        columns: columns.iter().map(|words| values(stream, words)).collect::<Result<_>>()?,
-    };
+    let hash = Hash { skipped: bits_for(expected, 0), ..hash };
+    let divided = Divided::new(stream, scratch, rows, (hash, cores))?;
+    let of_parts = divided.rows(stream)?;
+    // The largest parts come first, so that no core is left with one at the end.
+    let mut parts: Vec<Range<usize>> = divided.parts().collect();
+    parts.sort_unstable_by_key(|part| Reverse(part.len()));
+    // A part has about as many groups as any other, also where the sample missed many rare keys.
+    let (mut done, count) = (Grouped::new(hash, folds), parts.len());
+    done.clear(expected / count);
+    parts.pop().into_iter().for_each(|part| done.add(&of_parts, part));
+    let likely = done.len() * count / 4 * 5;
+    let mut capacity = computed.reserve(&device, likely.max(expected).min(all_rows) as u64)?;
     // At most two steps: after the first, the groups are counted.
     let groups = loop {
-        let groups = aggregate(stream, (&divided, folds), (hash, cores, expected), &starts, (computed, capacity))?;
+        let groups = aggregate(stream, &of_parts, (&parts, &done), (hash, folds, cores), (computed, capacity))?;
         if groups as u64 <= capacity {
             break groups;
         }
         capacity = computed.reserve(&device, groups as u64)?;
     };
     computed.set_length(groups as u64);
-    drop(divided);
-    scratch.give_back(keys);
-    columns.into_iter().for_each(|column| column.give_back(scratch));
+    drop(of_parts);
+    divided.give_back(scratch);
     Ok(groups)
+}
+
+/// Returns the binary logarithm of the count of parts for this many groups, but of at least `parts`
+/// parts, if they are not too many.
+pub(super) fn bits_for(groups: usize, parts: usize) -> u32 {
+    (groups / GROUPS_OF_PART).max(parts).max(1).next_power_of_two().ilog2().clamp(MIN_BITS, MAX_BITS)
+}
+
+/// Rows in parts by the hashes of their keys, in memory of the scratch.
+#[derive(Debug)]
+pub(super) struct Divided<K> {
+    keys: Buffer<K>,
+    columns: Vec<Words>,
+    /// The index of the first row of each part, and the count of all rows.
+    starts: Vec<usize>,
+}
+
+impl<K: KeyWord + ValueWord> Divided<K> {
+    /// Divides rows by the bits of the hashes that `hash` skips.
+    pub(super) fn new(
+        stream: &Stream,
+        scratch: &mut Scratch,
+        rows: &Rows<'_, K>,
+        (hash, cores): (Hash, usize),
+    ) -> Result<Self> {
+        let all_rows = rows.keys.len();
+        let keys = scratch.lend::<K>(all_rows)?;
+        let lend = |values: &Values<'_>| match values {
+            Values::Wide(_) => scratch.lend(all_rows).map(Words::Wide),
+            Values::Narrow(_) | Values::RowNumbers(_) => scratch.lend(all_rows).map(Words::Narrow),
+        };
+        let columns = rows.columns.iter().map(lend).collect::<Result<Vec<_>>>()?;
+        let starts = divide(stream, rows, (hash, cores), (&keys, &columns))?;
+        Ok(Self { keys, columns, starts })
+    }
+
+    /// Returns the rows, part by part.
+    pub(super) fn rows(&self, stream: &Stream) -> Result<Rows<'_, K>> {
+        Ok(Rows {
+            keys: elements(stream, &self.keys)?.unwrap_or_default(),
+            columns: self.columns.iter().map(|words| values(stream, words)).collect::<Result<_>>()?,
+        })
+    }
+
+    /// Returns the rows of each part.
+    pub(super) fn parts(&self) -> impl Iterator<Item = Range<usize>> {
+        self.starts.windows(2).map(|ends| ends[0]..ends[1])
+    }
+
+    pub(super) fn give_back(self, scratch: &mut Scratch) {
+        scratch.give_back(self.keys);
+        self.columns.into_iter().for_each(|column| column.give_back(scratch));
+    }
 }
 
 /// Returns the values of a divided column.
@@ -193,32 +243,34 @@ fn scatter<W: ValueWord>(places: &[u32], words: impl Iterator<Item = W>, out: Gl
     }
 }
 
-/// Aggregates all parts, and writes the groups as long as there is capacity. Returns their count.
+/// Aggregates parts, and writes their groups and the groups of a part that is done, as long as
+/// there is capacity. Returns the count of groups.
 fn aggregate<K: KeyWord + ValueWord>(
     stream: &Stream,
-    (rows, folds): (&Rows<'_, K>, &[Fold]),
-    (hash, cores, expected): (Hash, usize, usize),
-    starts: &[usize],
+    rows: &Rows<'_, K>,
+    (parts, done): (&[Range<usize>], &Grouped<'_, K>),
+    (hash, folds, cores): (Hash, &[Fold], usize),
     (computed, capacity): (&Computed<K>, u64),
 ) -> Result<usize> {
-    // The largest parts come first, so that no core is left with one at the end.
-    let mut parts: Vec<Range<usize>> = starts.windows(2).map(|ends| ends[0]..ends[1]).collect();
-    parts.sort_unstable_by_key(|part| Reverse(part.len()));
     let (next, found) = (AtomicUsize::new(0), AtomicUsize::new(0));
     stream.batch(|batch| {
         let (keys, outputs) = (batch.write(&computed.keys), Fold::outputs(computed, batch));
         batch.queue()?.synchronize()?;
+        let write = |groups: &Grouped<'_, K>| {
+            let first = found.fetch_add(groups.len(), Ordering::Relaxed);
+            if (first + groups.len()) as u64 <= capacity {
+                groups.write((keys, &outputs), first);
+            }
+        };
+        write(done);
         share(cores as u32, &|_| {
-            let (mut own, mut expected) = (Grouped::new(hash, folds), expected / parts.len());
+            let (mut own, mut expected) = (Grouped::new(hash, folds), done.len());
             // At most as many steps as there are parts.
             while let Some(part) = parts.get(next.fetch_add(1, Ordering::Relaxed)) {
                 own.clear(expected);
                 own.add(rows, part.clone());
                 expected = own.len();
-                let first = found.fetch_add(own.len(), Ordering::Relaxed);
-                if (first + own.len()) as u64 <= capacity {
-                    own.write((keys, &outputs), first);
-                }
+                write(&own);
             }
         });
         Ok(())

@@ -2,8 +2,7 @@
 
 use super::states::{Fold, States, Values};
 use super::table::{AT_ONCE, Hash, Table};
-use crate::relational::columns::{RowKeys, WordsRef};
-use crate::relational::group_by::outputs::{ChipInput, InputColumn};
+use crate::relational::columns::WordsRef;
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::plain::Plain;
 use gpu_kernels::seam::Global;
@@ -19,12 +18,16 @@ pub(super) struct Rows<'r, K> {
 
 impl<'r, K: KeyWord + ValueWord> Rows<'r, K> {
     /// Waits for the columns and returns their rows, or `None` if the host does not share the
-    /// device's memory, if there are no rows, or if the keys are in two columns.
-    pub(super) fn of(stream: &Stream, input: &ChipInput<'r, K>) -> Result<Option<Self>> {
-        let RowKeys::One(keys) = input.keys else { return Ok(None) };
+    /// device's memory, or if there are no rows. A column without words has the numbers of the
+    /// rows.
+    pub(super) fn of(
+        stream: &Stream,
+        keys: &'r Buffer<K>,
+        words: impl Iterator<Item = Option<WordsRef<'r>>>,
+    ) -> Result<Option<Self>> {
         let Some(keys) = elements(stream, keys)? else { return Ok(None) };
         let mut columns = Vec::new();
-        for &InputColumn { words, .. } in input.columns {
+        for words in words {
             let values = match words {
                 Some(WordsRef::Narrow(words)) => elements(stream, words)?.map(Values::Narrow),
                 Some(WordsRef::Wide(words)) => elements(stream, words)?.map(Values::Wide),
@@ -96,6 +99,6 @@ impl<'f, K: KeyWord> Grouped<'f, K> {
         for (&key, at) in self.table.keys.iter().zip(first as u64..) {
             keys.store(at, key);
         }
-        self.states.write(outputs, first);
+        self.states.write(outputs, first as u64..);
     }
 }

@@ -1,6 +1,7 @@
 //! The aggregates of groups while rows are added to them: some words for each group, all of which
 //! are 0 at first.
 
+use super::squares::{self, Squares};
 use super::table::AT_ONCE;
 use crate::relational::columns::Words;
 use crate::relational::group_by::outputs::{Computed, ComputedColumn};
@@ -33,9 +34,9 @@ impl Values<'_> {
     }
 }
 
-/// A word of a group's state.
+/// An aggregate of a group. Its state is one word, or [`squares::WORDS`] words.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Fold {
+pub(in crate::relational::group_by) enum Fold {
     Count,
     Sum {
         column: usize,
@@ -48,10 +49,17 @@ pub(super) enum Fold {
         is_min: bool,
         is_wide: bool,
     },
+    /// The variance, or with `is_root` the standard deviation.
+    Spread {
+        column: usize,
+        params: ColumnParams,
+        ddof: u32,
+        is_root: bool,
+    },
 }
 
 impl Fold {
-    /// Returns the words of each group.
+    /// Returns the aggregates that are computed.
     pub(super) fn all<K>(computed: &Computed<K>) -> Vec<Self> {
         let mut all: Vec<Self> = computed.counts.iter().map(|_| Self::Count).collect();
         for (column, &ComputedColumn { bits, params, ref sums, ref minima, ref maxima }) in
@@ -76,13 +84,24 @@ impl Fold {
         all
     }
 
-    /// Returns the combination of two states.
+    /// Returns the count of words of a state.
     #[inline]
-    fn combined(self, a: u64, b: u64) -> u64 {
-        match self {
-            Self::Count => a + b,
-            Self::Sum { params, .. } => params.sum(a, b),
-            Self::Rank { .. } => a.max(b),
+    fn words(self) -> usize {
+        if let Self::Spread { .. } = self { squares::WORDS } else { 1 }
+    }
+
+    /// Combines a state with another one.
+    #[inline]
+    fn combine(self, own: &mut [u64], other: &[u64]) {
+        match (self, own, other) {
+            (Self::Count, [own], &[other]) => *own += other,
+            (Self::Sum { params, .. }, [own], &[other]) => *own = params.sum(*own, other),
+            (Self::Rank { .. }, [own], &[other]) => *own = other.max(*own),
+            (_, own, other) => {
+                if let (Some(own), Some(other)) = (own.first_chunk_mut(), other.first_chunk()) {
+                    *own = Squares::of(*own).merged(Squares::of(*other)).words();
+                }
+            }
         }
     }
 }
@@ -91,12 +110,17 @@ impl Fold {
 #[derive(Debug)]
 pub(super) struct States<'f> {
     folds: &'f [Fold],
+    /// The count of words of a group.
+    stride: usize,
     words: Vec<u64>,
+    /// Copies of the states of one aggregate.
+    copies: Vec<u64>,
 }
 
 impl<'f> States<'f> {
     pub(super) fn new(folds: &'f [Fold]) -> Self {
-        Self { folds, words: Vec::new() }
+        let stride = folds.iter().map(|fold| fold.words()).sum();
+        Self { folds, stride, words: Vec::new(), copies: Vec::new() }
     }
 
     pub(super) fn clear(&mut self) {
@@ -104,8 +128,14 @@ impl<'f> States<'f> {
     }
 
     /// Makes states for `groups` groups; the states of new groups are 0.
-    fn reserve(&mut self, groups: usize) {
-        self.words.resize(groups * self.folds.len(), 0);
+    pub(super) fn reserve(&mut self, groups: usize) {
+        self.words.resize(groups * self.stride, 0);
+    }
+
+    /// Returns each aggregate with the index of its first word in the states of a group.
+    fn places(folds: &[Fold]) -> impl Iterator<Item = (usize, Fold)> {
+        let next = |at: &mut usize, &fold: &Fold| Some((std::mem::replace(at, *at + fold.words()), fold));
+        folds.iter().scan(0, next)
     }
 
     /// Adds rows, of which there are as many as `groups`, to their groups, which are below
@@ -116,8 +146,8 @@ impl<'f> States<'f> {
             self.add_to_few(groups, all_groups, columns);
             return;
         }
-        for (number, &fold) in self.folds.iter().enumerate() {
-            Each { words: &mut self.words[number..], stride: self.folds.len(), groups }.fold(fold, columns);
+        for (at, fold) in Self::places(self.folds) {
+            Each { words: &mut self.words[at..], stride: self.stride, groups }.fold(fold, columns);
         }
     }
 
@@ -128,12 +158,14 @@ impl<'f> States<'f> {
         for (row, (place, &group)) in places.iter_mut().zip(groups).enumerate() {
             *place = group * COPIES as u32 + row as u32 % COPIES as u32;
         }
-        for (number, &fold) in self.folds.iter().enumerate() {
-            let mut copies = [0; COPIES * FEW];
-            Each { words: &mut copies, stride: 1, groups: &places[..groups.len()] }.fold(fold, columns);
-            for (group, copies) in copies.chunks_exact(COPIES).enumerate().take(all_groups) {
-                let word = &mut self.words[group * self.folds.len() + number];
-                *word = copies.iter().fold(*word, |word, &copy| fold.combined(word, copy));
+        for (at, fold) in Self::places(self.folds) {
+            self.copies.clear();
+            self.copies.resize(COPIES * all_groups * fold.words(), 0);
+            let each = Each { words: &mut self.copies, stride: fold.words(), groups: &places[..groups.len()] };
+            each.fold(fold, columns);
+            for (group, copies) in self.copies.chunks_exact(COPIES * fold.words()).enumerate() {
+                let words = &mut self.words[group * self.stride + at..][..fold.words()];
+                copies.chunks_exact(fold.words()).for_each(|copy| fold.combine(words, copy));
             }
         }
     }
@@ -142,26 +174,32 @@ impl<'f> States<'f> {
     /// `all_groups`. The other groups begin at `first`.
     pub(super) fn combine(&mut self, groups: &[u32], all_groups: usize, (other, first): (&Self, usize)) {
         self.reserve(all_groups);
-        let stride = self.folds.len();
-        if stride == 0 {
+        if self.stride == 0 {
             return;
         }
-        let others = other.words[first * stride..].chunks_exact(stride);
+        let others = other.words[first * self.stride..].chunks_exact(self.stride);
         for (&group, other) in groups.iter().zip(others) {
-            let own = &mut self.words[group as usize * stride..][..stride];
-            for ((own, &other), fold) in own.iter_mut().zip(other).zip(self.folds) {
-                *own = fold.combined(*own, other);
+            let own = &mut self.words[group as usize * self.stride..][..self.stride];
+            for (at, fold) in Self::places(self.folds) {
+                fold.combine(&mut own[at..][..fold.words()], &other[at..][..fold.words()]);
             }
         }
     }
 
-    /// Writes the aggregates of all groups to the outputs, starting at index `first`.
-    pub(super) fn write(&self, outputs: &[Global<u64>], first: usize) {
-        for (number, (&fold, output)) in self.folds.iter().zip(outputs).enumerate() {
-            let words = self.words[number..].iter().step_by(self.folds.len()).copied().zip(first as u64..);
+    /// Writes the aggregates of all groups to these indices of the outputs.
+    pub(super) fn write(&self, outputs: &[Global<u64>], indices: impl Iterator<Item = u64> + Clone) {
+        for ((at, fold), output) in Self::places(self.folds).zip(outputs) {
+            let states = self.words.chunks_exact(self.stride).map(|words| &words[at..]);
+            let words = states.clone().map(|words| words[0]).zip(indices.clone());
             match fold {
                 Fold::Count => words.for_each(|(word, at)| output.cast::<u32>().store(at, word as u32)),
                 Fold::Sum { .. } => words.for_each(|(word, at)| output.store(at, word)),
+                Fold::Spread { ddof, is_root, .. } => {
+                    for (words, at) in states.zip(indices.clone()) {
+                        let squares = words.first_chunk().map_or_else(Squares::default, |&words| Squares::of(words));
+                        output.store(at, squares.spread(ddof, is_root).to_bits());
+                    }
+                }
                 Fold::Rank { params, is_min, is_wide: true, .. } => {
                     words.for_each(|(word, at)| output.store(at, value_of(params, word, is_min)));
                 }
@@ -192,6 +230,7 @@ impl Each<'_> {
         match fold {
             Fold::Count => self.add(std::iter::repeat(()), |count, ()| count + 1),
             Fold::Sum { column, params } => self.sums(columns[column], params),
+            Fold::Spread { column, params, .. } => self.squares(columns[column], params),
             Fold::Rank { column, params, is_min, .. } => match (columns[column], is_min) {
                 (Values::Narrow(words), true) => {
                     self.add(words.iter().copied(), |most, word| most.max(params.min_rank(word).into()));
@@ -243,6 +282,33 @@ impl Each<'_> {
                 self.add(words.iter().copied(), |sum, word| sum.wrapping_add(params.addend(word)));
             }
             Values::RowNumbers(first) => self.add(first.., |sum, row| sum.wrapping_add(row.into())),
+        }
+    }
+
+    /// Adds the values to sums of squares, by a loop for each kind of number.
+    fn squares(self, values: Values<'_>, params: ColumnParams) {
+        const FLOAT: ColumnParams = ColumnParams::float(64);
+        match values {
+            Values::Narrow(words) if params.adds_floats() => {
+                self.add_squares(words.iter().map(|&word| FLOAT.number(word)))
+            }
+            Values::Wide(words) if params.adds_floats() => {
+                self.add_squares(words.iter().map(|&word| FLOAT.number(word)))
+            }
+            Values::Narrow(words) => self.add_squares(words.iter().map(|&word| params.number(word))),
+            Values::Wide(words) => self.add_squares(words.iter().map(|&word| params.number(word))),
+            Values::RowNumbers(first) => self.add_squares((first..).map(f64::from)),
+        }
+    }
+
+    /// Adds the number of each row to the state of its group.
+    #[inline(always)]
+    fn add_squares(self, numbers: impl Iterator<Item = f64>) {
+        for (&group, number) in self.groups.iter().zip(numbers) {
+            let words = &mut self.words[group as usize * self.stride..][..squares::WORDS];
+            if let Some(words) = words.first_chunk_mut() {
+                *words = Squares::of(*words).with(number).words();
+            }
         }
     }
 }

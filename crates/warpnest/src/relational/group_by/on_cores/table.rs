@@ -30,7 +30,7 @@ impl Hash {
 
     /// Returns the first slot of a key with this hash in a table of 2^`bits` slots.
     #[inline(always)]
-    fn home<K: KeyWord>(self, mixed: K, bits: u32) -> usize {
+    pub(super) fn home<K: KeyWord>(self, mixed: K, bits: u32) -> usize {
         (mixed.to_u64() << (64 - K::BITS + self.skipped) >> (64 - bits)) as usize
     }
 }
