@@ -85,7 +85,7 @@ impl<S: Copy> GroupPage<S> {
     ) -> Self {
         let first = (slots * (K::BITS / 32)).next_multiple_of(2);
         let length = ((slots << copy_bits) + SPARE).next_multiple_of(2);
-        let chip = OnChip::new::<W>(words, column, wanted, first, length);
+        let chip = OnChip::new::<W>(words, column, wanted, first, (length, SPARE));
         Self { words, wanted, column, chip, page_bits, page, slots, copy_bits, end: chip.end }
     }
 }

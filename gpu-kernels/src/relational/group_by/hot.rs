@@ -2,7 +2,7 @@
 //! output.
 
 use super::columns::each_on_chip;
-use super::copies::Copies;
+use super::copies::{Copies, SPARE};
 use super::hot_rows::{Held, HotRows};
 use super::hot_table::HotTable;
 use super::in_memory::InMemory;
@@ -246,7 +246,7 @@ impl<K: KeyWord, V: Row, const FEW: bool> HotPass<K, V, FEW> {
     fn on_chip<S>(&self, words: S) -> OnChip<S> {
         let HotParams { table, column, .. } = self.plan;
         let wanted = self.aggregates().wanted();
-        OnChip::new::<WordOf<V>>(words, column, wanted, table.words_before::<K>(), table.aggregates)
+        OnChip::new::<WordOf<V>>(words, column, wanted, table.words_before::<K>(), (table.aggregates, SPARE))
     }
 
     /// Returns the aggregates of all blocks.

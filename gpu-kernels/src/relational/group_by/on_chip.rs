@@ -1,7 +1,7 @@
 //! The aggregates in a block's shared memory.
 
 use super::aggregates::{Aggregate, Wanted};
-use super::copies::{Copies, SPARE};
+use super::copies::Copies;
 use crate::column_values::ColumnParams;
 use crate::columns::kind;
 use crate::seam::Shared;
@@ -31,21 +31,34 @@ pub(super) struct OnChip<S> {
     counts: u32,
     /// The end of all arrays.
     pub end: u32,
-    /// The count of aggregates of each kind.
+    /// The count of aggregates of each kind, of which the last ones are spare.
     length: u32,
+    spare: u32,
 }
 
 impl<S> OnChip<S> {
-    /// Returns arrays of `length` aggregates of each kind, starting at 32-bit word `first`. Both
-    /// are even.
+    /// Returns arrays of `length` aggregates of each kind, of which the last `spare` ones are spare,
+    /// starting at 32-bit word `first`. It and the length are even.
     #[inline(always)]
-    pub fn new<W: Scalar>(words: S, column: ColumnParams, wanted: Wanted, first: u32, length: u32) -> Self {
-        Self::of_bits(words, (column, W::BITS), wanted, first, length)
+    pub fn new<W: Scalar>(
+        words: S,
+        column: ColumnParams,
+        wanted: Wanted,
+        first: u32,
+        (length, spare): (u32, u32),
+    ) -> Self {
+        Self::of_bits(words, (column, W::BITS), wanted, first, (length, spare))
     }
 
     /// Returns arrays as [`OnChip::new`] does, for values of `bits` bits.
     #[inline(always)]
-    fn of_bits(words: S, (column, bits): (ColumnParams, u32), wanted: Wanted, first: u32, length: u32) -> Self {
+    fn of_bits(
+        words: S,
+        (column, bits): (ColumnParams, u32),
+        wanted: Wanted,
+        first: u32,
+        (length, spare): (u32, u32),
+    ) -> Self {
         let word = bits / 32;
         let of = |is_wanted: bool| if is_wanted { length } else { 0 };
         let minima = first / word;
@@ -54,7 +67,7 @@ impl<S> OnChip<S> {
         let (high, counts) = (low + of(wanted.sums), low + 2 * of(wanted.sums));
         let others_wanted = (wanted.counts || wanted.minima || wanted.maxima) as u32;
         let end = counts + of(wanted.counts);
-        Self { words, column, wanted, others_wanted, minima, maxima, low, high, counts, end, length }
+        Self { words, column, wanted, others_wanted, minima, maxima, low, high, counts, end, length, spare }
     }
 
     /// Returns the arrays of a further column of a [`kind`], which follow these.
@@ -66,7 +79,7 @@ impl<S> OnChip<S> {
         let is = |bit: u32| kind & bit != 0;
         let wanted = Wanted { counts: false, sums: is(kind::SUM), minima: is(kind::MIN), maxima: is(kind::MAX) };
         let bits = if is(kind::IS_WIDE) { 64 } else { 32 };
-        Self::of_bits(self.words, (column, bits), wanted, self.end, self.length)
+        Self::of_bits(self.words, (column, bits), wanted, self.end, (self.length, self.spare))
     }
 
     /// Returns the end of the arrays of further columns, whose aggregates take `words` 32-bit words
@@ -182,7 +195,7 @@ impl<S: Shared<u32>> OnChip<S> {
     /// Returns whether aggregate `number` is no spare one.
     #[inline(always)]
     fn is_real(&self, number: u32) -> bool {
-        number < self.length - SPARE
+        number < self.length - self.spare
     }
 
     /// Returns whether sums of floating-point numbers are wanted.

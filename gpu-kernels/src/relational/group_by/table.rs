@@ -182,7 +182,7 @@ impl<K: KeyWord, V: Row> GroupRows<K, V> {
     #[inline(always)]
     fn on_chip<S>(&self, words: S) -> OnChip<S> {
         let first = Self::SLOTS_AT + CELLS;
-        OnChip::new::<WordOf<V>>(words, self.plan.column, self.aggregates().wanted(), first, CELLS)
+        OnChip::new::<WordOf<V>>(words, self.plan.column, self.aggregates().wanted(), first, (CELLS, 0))
     }
 
     /// Returns the slot of the key of a row, or `None` if there are more keys than the capacity. If
