@@ -78,11 +78,6 @@ impl<K: KeyWord, V: Row> GroupPages<K, V> {
         InMemory { sums, counts, minima, maxima }
     }
 
-    #[inline(always)]
-    fn run<B: Block>(self, block: &mut B, words: B::Shared<u32>, start: B::Shared<u64>, counters: B::Shared<u32>) {
-        self.group(block.strided(), words, start, counters);
-    }
-
     /// Returns the page of a bin, which is built in `words`.
     #[inline(always)]
     fn page<S: Copy>(&self, words: S, number: u32) -> GroupPage<S> {
@@ -113,13 +108,7 @@ impl<K: KeyWord, V: Row> GroupPages<K, V> {
     }
 
     #[inline(always)]
-    fn group<B: Block>(
-        self,
-        block: &mut B,
-        words: impl Shared<u32>,
-        start: impl Shared<u64>,
-        counters: impl Shared<u32>,
-    ) {
+    fn run<B: Block>(self, block: &mut B, words: B::Shared<u32>, start: B::Shared<u64>, counters: B::Shared<u32>) {
         let args = self;
         let wanted = args.outputs().wanted();
         let only_sums = wanted.sums && !(wanted.counts || wanted.minima || wanted.maxima);
