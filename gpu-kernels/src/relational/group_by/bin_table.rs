@@ -61,7 +61,6 @@ pub(super) struct Look {
 #[derive(Clone, Copy)]
 pub(super) struct GroupPage<S> {
     words: S,
-    pub wanted: Wanted,
     pub column: ColumnParams,
     pub chip: OnChip<S>,
     /// The count of bits of the page's index, at least 1, and the index.
@@ -86,7 +85,7 @@ impl<S: Copy> GroupPage<S> {
         let first = (slots * (K::BITS / 32)).next_multiple_of(2);
         let length = ((slots << copy_bits) + SPARE).next_multiple_of(2);
         let chip = OnChip::new::<W>(words, column, wanted, first, (length, SPARE));
-        Self { words, wanted, column, chip, page_bits, page, slots, copy_bits, end: chip.end }
+        Self { words, column, chip, page_bits, page, slots, copy_bits, end: chip.end }
     }
 }
 
@@ -94,8 +93,7 @@ impl<S: Shared<u32>> GroupPage<S> {
     /// Returns the same page, so that the compiler knows that only sums are wanted.
     #[inline(always)]
     pub fn of_sums(self) -> Self {
-        let wanted = Wanted { counts: false, sums: true, minima: false, maxima: false };
-        Self { wanted, chip: self.chip.of_sums(), ..self }
+        Self { chip: self.chip.of_sums(), ..self }
     }
 
     /// Returns the count of slots.

@@ -45,7 +45,7 @@ impl<K: KeyWord, W: Scalar> Held<K, W> {
     }
 }
 
-/// The rows of a hot pass, and where a block adds or writes them. `FEW` is the one of
+/// The rows of a hot pass, and where a block adds or writes them. `FEW` is as for
 /// [`HotPass`](super::HotPass).
 #[derive(Clone, Copy)]
 pub(super) struct HotRows<K: KeyWord, V: Row, S, const FEW: bool> {
@@ -162,8 +162,8 @@ impl<K: KeyWord, V: Row, S: Shared<u32>, const FEW: bool> HotRows<K, V, S, FEW> 
         }
     }
 
-    /// Returns the slots of a thread's keys, and the bits of the keys that belong to other parts, if
-    /// there are `PARTS`.
+    /// Returns the slots of a thread's keys, and the bits of the keys that belong to other parts,
+    /// if there are `PARTS`.
     #[inline(always)]
     fn slots_of<const PARTS: bool>(
         (table, part): (HotTable, u32),

@@ -54,8 +54,8 @@ pub struct HotTable {
     /// The binary logarithm of the count of copies of a slot's aggregates, if all slots have the
     /// same count. There are several, so that lanes with equal keys add to different words.
     pub copy_bits: u32,
-    /// The count of copies of all aggregates of a part, including the [`SPARE`] ones for rows without
-    /// a slot, which are the last.
+    /// The count of copies of all aggregates of a part, including the [`SPARE`] ones for rows
+    /// without a slot, which are the last.
     pub aggregates: u32,
     /// Whether each slot has a word that tells its [`Copies`]: 0 or 1. Then only slots with keys
     /// have copies, and frequent keys have more.

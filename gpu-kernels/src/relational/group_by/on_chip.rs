@@ -37,8 +37,8 @@ pub(super) struct OnChip<S> {
 }
 
 impl<S> OnChip<S> {
-    /// Returns arrays of `length` aggregates of each kind, of which the last `spare` ones are spare,
-    /// starting at 32-bit word `first`. It and the length are even.
+    /// Returns arrays of `length` aggregates of each kind, starting at 32-bit word `first`. Both
+    /// are even. The last `spare` aggregates are spare.
     #[inline(always)]
     pub fn new<W: Scalar>(
         words: S,

@@ -77,7 +77,8 @@ kernel! {
     /// the key plus 1, or 0; a count tells how often the key was drawn. The header's
     /// [`header::DRAWN`] becomes the count of rows, and `classes` the count of keys of each class.
     ///
-    /// The keys are [`RowKeys`]. There are 2^(`sample_bits` + 1) cells and counts. All four are 0 at first.
+    /// The keys are [`RowKeys`]. There are 2^(`sample_bits` + 1) cells and counts. All four outputs
+    /// are 0 at first.
     SampleKeys<K: KeyWord>, "group_sample", threads 512,
         shared held: u64 = 512, shared owners: u32 = 2048, shared changes: u32 = 64;
     {

@@ -153,10 +153,8 @@ impl Tile for GpuTile {
     fn sum_floats<T>(&mut self, local: &Register<T>, read: impl Fn(u32, &T) -> u64 + Sync) -> u64 {
         let lane = Self::lane();
         let mut sum = f64::from_bits(read(lane, &local.0));
-        let mut distance = LANES as u32 / 2;
-        while distance != 0 {
-            sum += f64::from_bits(sum.to_bits().from_lane(ALL, lane ^ distance));
-            distance /= 2;
+        for step in 0..LANES.ilog2() {
+            sum += f64::from_bits(sum.to_bits().from_lane(ALL, lane ^ (1 << step)));
         }
         sum.to_bits()
     }

@@ -103,8 +103,9 @@ impl HotBlocks {
     }
 }
 
-/// Takes a sample and runs the hot pass over all rows with the given blocks. Returns the findings, and the keys and values of the rows whose key is not hot. Without a column
-/// of values it returns no values.
+/// Takes a sample and runs the hot pass over all rows with the given blocks. Returns the findings,
+/// and the keys and values of the rows whose key is not hot. Without a column of values it returns
+/// no values.
 ///
 /// # Errors
 /// The errors of the two steps.

@@ -7,6 +7,7 @@ use super::sample::{SMALL_BLOCKS, Sampled};
 use crate::primitives::Scratch;
 use crate::relational::columns::WordsRef;
 use crate::runtime::machine::PerMachine;
+use crate::runtime::stream::Batch;
 use crate::split::{Regions, or_null};
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::relational::group_by::hot::{region, tile};
@@ -102,6 +103,28 @@ pub(crate) struct HotFound {
     pub regions: Option<Regions>,
 }
 
+/// Queues the hot pass, as the kernel for its table and for its missed rows.
+///
+/// # Safety
+/// As for the kernel.
+unsafe fn launch<K: KeyWord, V: Row>(
+    batch: &Batch<'_>,
+    pass: HotPass<K, V, false>,
+    (is_large, has_parts, HotShape { blocks, region, .. }): (bool, bool, HotShape),
+) -> Result<()> {
+    let few = pass.variant::<true>();
+    // SAFETY: the caller guarantees it.
+    unsafe {
+        match (is_large, region.is_none()) {
+            _ if has_parts => batch.launch_blocks(&HotPassParts::from(few), blocks),
+            (false, false) => batch.launch_blocks(&pass, blocks),
+            (false, true) => batch.launch_blocks(&few, blocks),
+            (true, false) => batch.launch_blocks(&HotPassLarge::from(pass), blocks),
+            (true, true) => batch.launch_blocks(&HotPassLarge::from(few), blocks),
+        }
+    }
+}
+
 /// Aggregates the rows of the hot keys of a sample of `keys`, and writes their groups to the front
 /// of `out`, in any order. The rows of all other keys are copied to `missed`, in any order. Waits
 /// for the counts of both, and returns them with the scratch of the sample, which is free then.
@@ -194,14 +217,7 @@ pub(super) fn hot_pass<'s, K: KeyWord, V: Row>(
                 plan: HotGroupsParams { table, column: out.params(), capacity },
             };
             batch.launch_blocks(&build, 1 << table.part_bits)?;
-            let few = pass.variant::<true>();
-            match (is_large, shape.region.is_none()) {
-                _ if table.part_bits != 0 => batch.launch_blocks(&HotPassParts::from(few), blocks)?,
-                (false, false) => batch.launch_blocks(&pass, blocks)?,
-                (false, true) => batch.launch_blocks(&few, blocks)?,
-                (true, false) => batch.launch_blocks(&HotPassLarge::from(pass), blocks)?,
-                (true, true) => batch.launch_blocks(&HotPassLarge::from(few), blocks)?,
-            }
+            launch(batch, pass, (is_large, table.part_bits != 0, shape))?;
             batch.launch(&groups, table.all_slots() as u64)
         }
     })?;

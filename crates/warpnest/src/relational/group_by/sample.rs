@@ -134,8 +134,8 @@ const WORDS_BESIDE: u32 = 128;
 const MOST_PART_BITS: u32 = 1;
 const MOST_PART_BITS_OF_WIDE: u32 = 2;
 const WIDE_ROW: u32 = 4;
-/// The most words of a group's aggregates of integers in a table with parts. Rows of other parts are
-/// added, too, to spare aggregates.
+/// The most words of a group's aggregates of integers in a table with parts. Rows of other parts
+/// are added, too, to spare aggregates.
 const FEW_WORDS: u32 = 4;
 
 /// Returns the sizes of the tables of hot keys on the device of `stream`.
