@@ -29,7 +29,7 @@ const ALLOWED: [(&str, u32); 15] = [
     // A pass over a list of columns has more state than registers. A tile of a split with the
     // offsets of its rows, and the rows of a hot pass, are kept over the columns.
     ("group_hot_", 160),
-    ("group_pages_", 224),
+    ("group_pages_", 256),
     ("group_chains_u32_u32", 16),
     ("page_split_u32_columns", 48),
     ("page_split_u64_columns", 32),

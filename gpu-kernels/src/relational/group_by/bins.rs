@@ -133,10 +133,13 @@ impl<K: KeyWord, V: Row> GroupPages<K, V> {
         if counters.get(STOPPED) != 0 {
             return;
         }
-        if !V::IS_LIST && rows.split && only_sums {
-            aggregate::<true, _, _, _, _>(block, &mut threads, (rows, args.columns), page, counters);
+        let rows = (rows, args.columns);
+        if V::VALUE_BITS != 0 && !V::IS_LIST && page.chip.adds_floats() {
+            aggregate::<false, true, _, _, _, _>(block, &mut threads, rows, page, counters);
+        } else if !V::IS_LIST && rows.0.split && only_sums {
+            aggregate::<true, false, _, _, _, _>(block, &mut threads, rows, page, counters);
         } else {
-            aggregate::<false, _, _, _, _>(block, &mut threads, (rows, args.columns), page, counters);
+            aggregate::<false, false, _, _, _, _>(block, &mut threads, rows, page, counters);
         }
         block.tiles_of(&mut threads, |warp, threads| {
             warp.exclusive_sum(

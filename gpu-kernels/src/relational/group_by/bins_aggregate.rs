@@ -23,7 +23,8 @@ fn absent<K: KeyWord>() -> K {
 }
 
 /// Adds all rows to their groups in the page, also their values in the listed columns, if `V` is a
-/// list. If `SUMS` is true, only sums are wanted. If a row finds no slot, the counter [`FAILED`] is
+/// list. If `SUMS` is true, only sums of integers are wanted, and if `FLOATS` is, sums of
+/// floating-point numbers. If a row finds no slot, the counter [`FAILED`] is
 /// set.
 ///
 /// Each lane processes several rows at a time. Most rows find their group in their first slot,
@@ -31,7 +32,7 @@ fn absent<K: KeyWord>() -> K {
 /// its remaining rows, and all lanes continue until no row is left, since lanes that leave a loop
 /// separately are slower.
 #[inline(always)]
-pub(super) fn aggregate<const SUMS: bool, K: KeyWord, V: Row, B: Block, S: Shared<u32>>(
+pub(super) fn aggregate<const SUMS: bool, const FLOATS: bool, K: KeyWord, V: Row, B: Block, S: Shared<u32>>(
     block: &mut B,
     threads: &mut B::Local<Thread<K, V::Word>>,
     (rows, columns): (Rows<K, V>, Global<u64>),
@@ -79,14 +80,14 @@ pub(super) fn aggregate<const SUMS: bool, K: KeyWord, V: Row, B: Block, S: Share
                 if V::IS_LIST {
                     bin.add_columns(columns, thread, warp_first + lane);
                 }
-                let chip = page.chip.without_floats();
+                let chip = if FLOATS { page.chip.without_floats() } else { page.chip };
                 if read::<K, V>() == MAX_ROWS {
                     chip.add::<MAX_ROWS, V::Word>(at, thread.values);
                 } else {
                     chip.add::<{ MAX_ROWS / 2 }, V::Word>(at, thread.values);
                 }
             });
-            if V::VALUE_BITS != 0 && !V::IS_LIST && page.chip.adds_floats() {
+            if FLOATS {
                 add_floats::<K, V, _, _>(warp, threads, page.chip);
             }
             warp_first += many;
