@@ -66,8 +66,9 @@ impl<'q, K: Key> GroupBy<'q, K> {
     /// # Ok::<(), warpnest::Error>(())
     /// ```
     ///
-    /// Pairs of key and value take a second group-by. Values of 64 bits take one more before that,
-    /// and keys and values of 64 bits each a binary search.
+    /// On a GPU, pairs of key and value take a second group-by, values of 64 bits one more before
+    /// that, and keys and values of 64 bits each a binary search. Cores take one more pass, from
+    /// 1,024 groups on.
     pub fn count_distinct<T: Value>(&mut self, values: impl IntoColumn<'q, T>) -> Aggregate<u32> {
         let column = self.query.column(values.into_column(), None);
         self.query.derive(Derived::CountDistinct(column))
@@ -77,8 +78,9 @@ impl<'q, K: Key> GroupBy<'q, K> {
     /// from the mean, divided by the count of rows less 1 ([`GroupBy::ddof`]). A group with one row
     /// has a NaN, and so has a group with a NaN or an infinity.
     ///
-    /// The rows are read twice, first for the mean, so that large means do not cancel the digits.
-    /// Integers are rounded to `f64`. Each row also takes a binary search for its group.
+    /// The rows are read once more. Large means do not cancel the digits, because deviations are
+    /// from the mean on a GPU, and from the group's first value on cores. Integers are rounded to
+    /// `f64`. On a GPU each row also takes a binary search for its group.
     pub fn var<T: Number>(&mut self, values: impl IntoColumn<'q, T>) -> Aggregate<f64> {
         self.spread(values.into_column(), false)
     }
