@@ -296,6 +296,35 @@ fn floating_point_values_are_in_their_order() {
     });
 }
 
+/// Checks sums of floating-point numbers of few keys. Small integers have the same sum in any
+/// order.
+fn sums_of_few_keys<K: Key, V: Payload>(engine: &TestEngine, word: fn(u8) -> WordOf<V>)
+where
+    WordOf<V>: Key,
+{
+    let rows = engine.max_items.min(2_000);
+    for keys in [1, 2, 40] {
+        let mut case = Case::of::<V>(keys_of::<K>(rows, keys), ColumnParams::float(V::VALUE_BITS));
+        case.values = (0..rows).map(|row| word(row as u8)).collect();
+        // As many groups are expected as rows, so there is memory for few copies, and lanes wait
+        // for each other.
+        for asked in [ONLY_SUMS, ALL] {
+            Case { asked, ..case.clone() }.check::<V>(&engine.device);
+        }
+    }
+}
+
+#[test]
+fn floating_point_numbers_of_few_keys_are_added() {
+    everywhere(|engine| {
+        let (narrow, wide) = (|value| f32::from(value).to_bits(), |value| f64::from(value).to_bits());
+        sums_of_few_keys::<u32, u32>(engine, narrow);
+        sums_of_few_keys::<u32, u64>(engine, wide);
+        sums_of_few_keys::<u64, u32>(engine, narrow);
+        sums_of_few_keys::<u64, u64>(engine, wide);
+    });
+}
+
 #[test]
 fn of_more_groups_than_there_is_capacity_for_all_are_counted() {
     everywhere(|engine| {
